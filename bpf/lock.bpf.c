@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Follows the owner and the ready queue of Ruby's locks through the words that name them. */
+#include "bpf/lock.bpf.h"
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
+
+/* A lock word that nobody knew: a Ractor was born. The first event of it is this one. */
+static __noinline __u32 lock_add(__u64 addr, __u32 tgid, __u16 target)
+{
+	struct lock_key key = { .addr = addr, .tgid = tgid };
+	__u32 id = __sync_fetch_and_add(&nr_locks, 1);
+	struct lock_state *l = bpf_map_lookup_elem(&locks, &id);
+
+	if (!l) {
+		stat_inc(STAT_LOST_LOCK);
+		return MAX_LOCKS;
+	}
+	*l = (struct lock_state){
+		.addr = addr, .owner = OWNER_UNKNOWN, .tgid = tgid, .target = target,
+	};
+	if (bpf_map_update_elem(&lock_ids, &key, &id, BPF_NOEXIST))
+		return MAX_LOCKS;	/* another task was first; the next event finds it */
+	return id;
+}
+
+/*
+ * True if @addr is the owner word of a Ractor: its new owner belongs to just that Ractor. (A word
+ * set to "nobody" proves nothing; the next owner will.)
+ */
+static __always_inline bool is_ractor_lock(const struct target_cfg *t, __u64 addr, __u64 owner)
+{
+	int err = 0;
+	__u64 ractor = owner ? user_u64(owner + t->thread_ractor, &err) : 0;
+
+	return !err && ractor && ractor + t->ractor_owner == addr;
+}
+
+struct hit {
+	const struct target_cfg *t;
+	struct lock_state *l;
+	__u32 lock;
+	__u32 tgid;
+	__u32 tid;
+	__u64 value;		/* of the word, new */
+};
+
+static __always_inline void lock_emit(const struct hit *h, __u8 kind, __u64 thread, __u8 flags)
+{
+	struct rec *r;
+
+	h->l->seq++;		/* a lost record shows as a step in seq */
+	stat_inc(STAT_EVENTS);
+	r = rec_reserve(h->t, kind);
+	if (!r)
+		return;
+	r->thread = thread;
+	r->seq = h->l->seq;
+	r->tid = h->tid;
+	r->lock = h->lock;
+	r->flags = flags;
+	bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
+}
+
+/* Tells the scheduler's programs whose off-CPU time matters. Returns EVENT_OWNER_OFF_CPU or 0. */
+static __always_inline __u8 owner_moves(const struct hit *h, __u64 owner)
+{
+	struct task_state *old = NULL, *new;
+	__u32 tid = 0;
+
+	if (h->l->owner_tid)
+		old = task_state(h->tgid, h->l->owner_tid, 1);
+	if (old)
+		old->lock = 0;
+	/* 3.0 keeps no tid; there the new owner writes the word itself. */
+	if (owner)
+		tid = h->t->native_tid < 0 && h->t->thread_tid < 0 ? h->tid :
+		      thread_tid(h->t, owner);
+	h->l->owner_tid = tid;
+	if (!owner)
+		return 0;
+	new = task_state(h->tgid, tid, tid == h->tid);
+	if (!new)
+		return EVENT_OWNER_OFF_CPU;
+	new->lock = h->lock + 1;
+	if (tid == h->tid)
+		new->on_cpu = 1;
+	return new->on_cpu ? 0 : EVENT_OWNER_OFF_CPU;
+}
+
+static __always_inline void word_lost(const struct hit *h)
+{
+	h->l->seq++;
+	stat_inc(STAT_EVENTS);
+	stat_inc(STAT_LOST_READ);
+}
+
+static __always_inline void owner_written(const struct hit *h)
+{
+	__u64 head = h->l->addr + h->t->queue;
+	int err = 0;
+	__u64 first = user_u64(head, &err);
+	__u8 flags = first == head ? EVENT_QUEUE_EMPTY : 0;
+
+	if (err) {
+		word_lost(h);
+		return;
+	}
+	if (h->value == h->l->owner) {
+		h->l->same++;
+		return;
+	}
+	flags |= owner_moves(h, h->value);
+	h->l->owner = h->value;
+	lock_emit(h, EVENT_OWNER, h->value, flags);
+}
+
+static __always_inline void word_written(struct hit *h, __u32 word)
+{
+	h->tid = task_tid(bpf_get_current_task_btf());
+	if (word == WORD_OWNER)
+		owner_written(h);
+	else if (h->value != h->l->addr + h->t->queue)	/* else the last one left the queue */
+		lock_emit(h, EVENT_QUEUE, h->value - h->t->thread_queue_node, 0);
+}
+
+/* The register in slot @slot of struct pt_regs. */
+static __always_inline __u64 reg(void *ctx, __u32 slot, int *err)
+{
+	__u64 v = 0;
+
+	*err |= bpf_probe_read_kernel(&v, sizeof(v), ctx + slot * 8);
+	return v;
+}
+
+static __always_inline __u64 site_value(void *ctx, __u64 cookie, __u64 addr, int *err)
+{
+	switch (SITE_VALUE(cookie)) {
+	case SITE_VALUE_MEMORY:
+		return user_u64(addr, err);
+	case SITE_VALUE_ZERO:
+		return 0;
+	default:
+		return reg(ctx, SITE_VALUE(cookie), err);
+	}
+}
+
+/*
+ * An instruction that may write a lock's word has just run or is about to; the cookie says where it
+ * writes. Other lists and structures have the same shape: only a known lock's address counts, or,
+ * for an owner word, one in a Ractor whose new owner says so.
+ */
+SEC("uprobe")
+int site_hit(struct pt_regs *ctx)
+{
+	__u64 cookie = bpf_get_attach_cookie(ctx);
+	__u32 site = SITE_NUMBER(cookie), word = SITE_WORD(cookie);
+	struct hit h = { .tgid = bpf_get_current_pid_tgid() >> 32 };
+	struct lock_key key = { .tgid = h.tgid };
+	struct site_count *count;
+	__u64 addr;
+	int err = 0;
+	__u32 *id;
+
+	h.t = bpf_map_lookup_elem(&targets, &h.tgid);
+	count = bpf_map_lookup_elem(&site_counts, &site);
+	if (!h.t || !count)
+		return 0;
+	__sync_fetch_and_add(&count->hits, 1);
+	if (h.t->source != SOURCE_SITES || h.t->generation != SITE_GENERATION(cookie))
+		return 0;
+	addr = reg(ctx, SITE_BASE(cookie), &err) + SITE_DISP(cookie);
+	key.addr = word == WORD_QUEUE ? addr - h.t->queue - 8 : addr;
+	id = bpf_map_lookup_elem(&lock_ids, &key);
+	if (!id && word == WORD_QUEUE)
+		return 0;
+	h.value = site_value(ctx, cookie, addr, &err);
+	if (id)
+		h.lock = *id;
+	else if (is_ractor_lock(h.t, addr, h.value))
+		h.lock = lock_add(addr, h.tgid, h.t->id);
+	else
+		return 0;
+	h.l = bpf_map_lookup_elem(&locks, &h.lock);
+	if (!h.l)
+		return 0;
+	__sync_fetch_and_add(&count->matches, 1);
+	if (err)
+		word_lost(&h);
+	else
+		word_written(&h, word);
+	return 0;
+}
+
+/* A hardware watchpoint on a lock's word fired; the cookie says which word it is. */
+SEC("perf_event")
+int watch_hit(struct bpf_perf_event_data *ctx)
+{
+	struct hit h = { .tgid = bpf_get_current_pid_tgid() >> 32 };
+	struct writer_key writer = { .tgid = h.tgid, .word = bpf_get_attach_cookie(ctx) };
+	struct lock_key key = { .tgid = h.tgid, .addr = ctx->addr };
+	__u64 one = 1, *count;
+	int err = 0;
+	__u32 *id;
+
+	h.t = bpf_map_lookup_elem(&targets, &h.tgid);
+	if (!h.t)
+		return 0;
+	stat_inc(STAT_HIT_WATCH);
+	if (writer.word == WORD_QUEUE)
+		key.addr -= h.t->queue + 8;
+	id = bpf_map_lookup_elem(&lock_ids, &key);
+	if (!id)
+		return 0;
+	h.lock = *id;
+	h.l = bpf_map_lookup_elem(&locks, &h.lock);
+	if (!h.l)
+		return 0;
+	writer.ip = PT_REGS_IP(&ctx->regs);
+	count = bpf_map_lookup_elem(&writers, &writer);
+	if (count)
+		__sync_fetch_and_add(count, 1);
+	else
+		bpf_map_update_elem(&writers, &writer, &one, BPF_NOEXIST);
+	if (h.t->source != SOURCE_WATCH)
+		return 0;
+	h.value = user_u64(ctx->addr, &err);
+	if (err)
+		word_lost(&h);
+	else
+		word_written(&h, writer.word);
+	return 0;
+}
+
+static __always_inline void task_switched(struct task_struct *task, __u8 kind, __u8 flags)
+{
+	struct task_key key = { .tgid = BPF_CORE_READ(task, tgid) };
+	const struct target_cfg *t = bpf_map_lookup_elem(&targets, &key.tgid);
+	struct task_state *s;
+	struct rec *r;
+
+	if (!t)
+		return;
+	key.tid = task_tid(task);
+	s = bpf_map_lookup_elem(&tasks, &key);
+	if (!s)
+		return;
+	stat_inc(STAT_HIT_SWITCH);
+	s->on_cpu = kind == EVENT_ON_CPU;
+	if (!s->lock || t->source == SOURCE_NONE)
+		return;
+	r = rec_reserve(t, kind);
+	if (!r)
+		return;
+	r->tid = key.tid;
+	r->lock = s->lock - 1;
+	r->flags = flags;
+	bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(sched_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
+{
+	/* TASK_RUNNING is 0 (include/linux/sched.h): it was taken off, it did not go to sleep */
+	bool runnable = preempt || BPF_CORE_READ(prev, __state) == 0;
+
+	task_switched(prev, EVENT_OFF_CPU, runnable ? EVENT_PREEMPTED : 0);
+	task_switched(next, EVENT_ON_CPU, 0);
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(sched_process_exit, struct task_struct *task)
+{
+	struct task_key key = { .tgid = BPF_CORE_READ(task, tgid) };
+	const struct target_cfg *t = bpf_map_lookup_elem(&targets, &key.tgid);
+	struct rec_exit *r;
+
+	if (!t)
+		return 0;
+	key.tid = task_tid(task);
+	bpf_map_delete_elem(&tasks, &key);
+	r = bpf_ringbuf_reserve(&ring, sizeof(*r), 0);
+	if (!r) {
+		stat_inc(STAT_LOST_RING);
+		return 0;
+	}
+	stat_inc(STAT_RECORDS);
+	r->rec = (struct rec){
+		.ts_ns = bpf_ktime_get_ns(), .target = t->id, .kind = EVENT_EXIT, .tid = key.tid,
+	};
+	bpf_core_read_str(r->comm, sizeof(r->comm), &task->comm);
+	bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
+	return 0;
+}
+
+/* The words are no longer where they were: nothing of the new program may be read as a lock. */
+SEC("tp_btf/sched_process_exec")
+int BPF_PROG(sched_process_exec, struct task_struct *task)
+{
+	__u32 tgid = BPF_CORE_READ(task, tgid);
+	struct target_cfg *t = bpf_map_lookup_elem(&targets, &tgid);
+	struct rec *r;
+
+	if (!t)
+		return 0;
+	t->source = SOURCE_NONE;
+	r = rec_reserve(t, EVENT_EXEC);
+	if (!r)
+		return 0;
+	r->tid = task_tid(task);
+	bpf_ringbuf_submit(r, BPF_RB_FORCE_WAKEUP);
+	return 0;
+}
+
+SEC("tp_btf/sched_process_fork")
+int BPF_PROG(sched_process_fork, struct task_struct *parent, struct task_struct *child)
+{
+	__u32 tgid = BPF_CORE_READ(parent, tgid);
+	const struct target_cfg *t = bpf_map_lookup_elem(&targets, &tgid);
+	__u32 child_tgid = BPF_CORE_READ(child, tgid);
+	struct rec *r;
+
+	if (!t || !t->follow || child_tgid == tgid)
+		return 0;
+	r = rec_reserve(t, EVENT_FORK);
+	if (!r)
+		return 0;
+	r->tid = task_tid(parent);
+	r->thread = child_tgid;
+	bpf_ringbuf_submit(r, BPF_RB_FORCE_WAKEUP);
+	return 0;
+}

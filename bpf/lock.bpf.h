@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Maps and helpers of lock.bpf.c: what is known of targets, their locks and their tasks. */
+#ifndef GVL_BPF_LOCK_BPF_H
+#define GVL_BPF_LOCK_BPF_H
+
+#include "vmlinux.h"
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+
+#include "bpf/abi.h"
+#include "user/event/kind.h"
+
+#define MAP(kind, key_type, value_type, n) \
+	__uint(type, kind); __type(key, key_type); __type(value, value_type); __uint(max_entries, n)
+
+struct { MAP(BPF_MAP_TYPE_HASH, __u32, struct target_cfg, MAX_TARGETS); } targets SEC(".maps");
+struct { MAP(BPF_MAP_TYPE_HASH, struct lock_key, __u32, MAX_LOCKS); } lock_ids SEC(".maps");
+struct { MAP(BPF_MAP_TYPE_HASH, struct task_key, struct task_state, MAX_TASKS); } tasks SEC(".maps");
+struct { MAP(BPF_MAP_TYPE_HASH, struct writer_key, __u64, MAX_WRITERS); } writers SEC(".maps");
+struct { MAP(BPF_MAP_TYPE_PERCPU_ARRAY, __u32, __u64, STAT_COUNT); } stats SEC(".maps");
+
+struct { MAP(BPF_MAP_TYPE_ARRAY, __u32, struct site_count, MAX_SITES); } site_counts SEC(".maps");
+
+struct {
+	MAP(BPF_MAP_TYPE_ARRAY, __u32, struct lock_state, MAX_LOCKS);
+	__uint(map_flags, BPF_F_MMAPABLE);
+} locks SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 16 << 20);
+} ring SEC(".maps");
+
+__u32 nr_locks;			/* entries of locks in use; user space adds, so do the programs */
+
+static __always_inline void stat_inc(__u32 stat)
+{
+	__u64 *count = bpf_map_lookup_elem(&stats, &stat);
+
+	if (count)
+		*count += 1;	/* per CPU; an interrupt in between would cost one count */
+}
+
+/* The task's id as it knows it itself: in its own, innermost pid namespace. */
+static __always_inline __u32 task_tid(struct task_struct *task)
+{
+	struct pid *pid = BPF_CORE_READ(task, thread_pid);
+	__u32 level, tid = 0;
+
+	if (!pid)
+		return 0;	/* already reaped */
+	level = BPF_CORE_READ(pid, level);
+	bpf_core_read(&tid, sizeof(tid), (void *)pid +
+		      bpf_core_field_offset(struct pid, numbers) +
+		      level * bpf_core_type_size(struct upid) +
+		      bpf_core_field_offset(struct upid, nr));
+	return tid;
+}
+
+static __always_inline __u64 user_u64(__u64 addr, int *err)
+{
+	__u64 v = 0;
+
+	*err |= bpf_probe_read_user(&v, sizeof(v), (void *)addr);
+	return v;
+}
+
+/* The kernel task that runs @thread, as its own pid namespace counts; 0 when it has none now. */
+static __always_inline __u32 thread_tid(const struct target_cfg *t, __u64 thread)
+{
+	__u64 native = thread;
+	__u32 tid = 0;
+	int err = 0;
+
+	if (t->native_tid >= 0) {
+		native = user_u64(thread + t->thread_native, &err);
+		if (err || !native)
+			return 0;
+		bpf_probe_read_user(&tid, sizeof(tid), (void *)(native + t->native_tid));
+	} else if (t->thread_tid >= 0) {
+		bpf_probe_read_user(&tid, sizeof(tid), (void *)(thread + t->thread_tid));
+	}
+	return tid;
+}
+
+static __always_inline struct task_state *task_state(__u32 tgid, __u32 tid, __u32 on_cpu)
+{
+	struct task_key key = { .tgid = tgid, .tid = tid };
+	struct task_state fresh = { .on_cpu = on_cpu };
+	struct task_state *s = bpf_map_lookup_elem(&tasks, &key);
+
+	if (s || !tid)
+		return s;
+	if (bpf_map_update_elem(&tasks, &key, &fresh, BPF_NOEXIST))
+		stat_inc(STAT_LOST_TASK);
+	return bpf_map_lookup_elem(&tasks, &key);
+}
+
+static __always_inline struct rec *rec_reserve(const struct target_cfg *t, __u8 kind)
+{
+	struct rec *r = bpf_ringbuf_reserve(&ring, sizeof(*r), 0);
+
+	if (!r) {
+		stat_inc(STAT_LOST_RING);
+		return r;
+	}
+	stat_inc(STAT_RECORDS);
+	*r = (struct rec){ .ts_ns = bpf_ktime_get_ns(), .target = t->id, .kind = kind };
+	return r;
+}
+
+#endif

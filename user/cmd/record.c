@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "cmd/record.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/signalfd.h>
+
+#include "cmd/cmd.h"
+#include "target/find.h"
+#include "trace/trace.h"
+#include "util/parse.h"
+#include "util/scope.h"
+
+static const char usage[] =
+	"usage: gvlscope record (-p PID[,PID...] | --comm NAME | -- COMMAND...) [options]\n"
+	"\n"
+	"Traces the GVL of running Ruby processes and writes a trace file for `gvlscope report`.\n"
+	"\n"
+	"  -p, --pid PID[,PID...]   trace these processes\n"
+	"      --comm NAME          trace every Ruby process called NAME\n"
+	"  -d, --duration TIME      stop after TIME (5s, 200ms, 2m); default: Ctrl-C or its end\n"
+	"  -o, --output FILE        trace file, - for stdout (default gvlscope.gvs)\n"
+	"      --method METHOD      sites: learn by watching, then probe (default); watch: only watch\n"
+	"      --budget PCT         cost the process at most PCT percent of its time\n"
+	"      --children           follow forked processes\n"
+	"      --layout-from VER    try the layout of Ruby VER for an unknown version\n"
+	"      --ring-size BYTES    buffer between kernel and tool (power of two; default 16M)\n"
+	"  -v, --verbose            say more;  -q, --quiet  say only what failed\n"
+	"  -h, --help\n";
+
+enum { PIDS_MAX = 256 };
+
+struct options {
+	pid_t pids[PIDS_MAX];
+	int nr_pids;
+	uint64_t duration_ns;
+	const char *output;
+	char **command;		/* NULL, or what follows -- */
+	bool quiet;
+	struct capture_options capture;
+};
+
+struct recording {
+	struct trace_writer *writer;
+	struct capture *capture;
+	uint64_t nr_events;
+	int err;
+	struct err e;
+};
+
+static void write_event(void *arg, const struct event *ev)
+{
+	struct recording *r = arg;
+
+	if (r->err || !r->writer)
+		return;
+	r->nr_events++;
+	r->err = trace_write(r->writer, ev, &r->e);
+	if (r->err)
+		capture_abort(r->capture);
+}
+
+static int parse_pids(struct options *o, const char *arg, struct err *e)
+{
+	auto_free char *copy = strdup(arg);
+	char *save = NULL;
+
+	if (!copy)
+		return err_nomem(e);
+	for (char *s = strtok_r(copy, ",", &save); s; s = strtok_r(NULL, ",", &save)) {
+		uint64_t pid;
+
+		if (parse_u64(s, &pid) || pid == 0 || pid > INT32_MAX)
+			return err_set(e, REASON_USAGE, -EINVAL, "-p %s: not a process id", s);
+		if (o->nr_pids == PIDS_MAX)
+			return err_set(e, REASON_USAGE, -E2BIG, "-p: more than %d processes",
+				       PIDS_MAX);
+		o->pids[o->nr_pids++] = pid;
+	}
+	return 0;
+}
+
+static int parse_method(const char *arg, enum method *out, struct err *e)
+{
+	for (enum method m = METHOD_SITES; m <= METHOD_WATCH; m++)
+		if (strcmp(arg, method_name(m)) == 0) {
+			*out = m;
+			return 0;
+		}
+	return err_set(e, REASON_USAGE, -EINVAL, "--method %s: not one of sites, watch", arg);
+}
+
+enum { OPT_COMM = 256, OPT_METHOD, OPT_BUDGET, OPT_CHILDREN, OPT_LAYOUT, OPT_RING };
+
+static const struct option long_options[] = {
+	{ "pid", required_argument, NULL, 'p' },
+	{ "comm", required_argument, NULL, OPT_COMM },
+	{ "duration", required_argument, NULL, 'd' },
+	{ "output", required_argument, NULL, 'o' },
+	{ "method", required_argument, NULL, OPT_METHOD },
+	{ "budget", required_argument, NULL, OPT_BUDGET },
+	{ "children", no_argument, NULL, OPT_CHILDREN },
+	{ "layout-from", required_argument, NULL, OPT_LAYOUT },
+	{ "ring-size", required_argument, NULL, OPT_RING },
+	{ "verbose", no_argument, NULL, 'v' },
+	{ "quiet", no_argument, NULL, 'q' },
+	{ "help", no_argument, NULL, 'h' },
+	{ 0 },
+};
+
+static int parse_comm(struct options *o, const char *name, struct err *e)
+{
+	int n = find_rubies(name, o->pids + o->nr_pids, PIDS_MAX - o->nr_pids);
+
+	if (n <= 0)
+		return err_set(e, REASON_NO_PROCESS, -ESRCH, "--comm %s: no Ruby process is called so",
+			       name);
+	o->nr_pids += n;
+	return 0;
+}
+
+static int parse_ring(const char *arg, uint32_t *out, struct err *e)
+{
+	uint64_t n;
+
+	if (parse_size(arg, &n) || n < 4096 || n > 1u << 30 || (n & (n - 1)))
+		return err_set(e, REASON_USAGE, -EINVAL,
+			       "--ring-size %s: not a power of two from 4K to 1G", arg);
+	*out = n;
+	return 0;
+}
+
+static int parse_budget(const char *arg, double *out, struct err *e)
+{
+	double pct;
+
+	if (parse_double(arg, &pct) || !(pct > 0 && pct <= 100))
+		return err_set(e, REASON_USAGE, -EINVAL, "--budget %s: not a percentage above 0", arg);
+	*out = pct / 100;
+	return 0;
+}
+
+static int parse_one(struct options *o, int opt, const char *arg, struct err *e)
+{
+	switch (opt) {
+	case 'p':
+		return parse_pids(o, arg, e);
+	case OPT_COMM:
+		return parse_comm(o, arg, e);
+	case 'd':
+		if (parse_time(arg, &o->duration_ns) || !o->duration_ns)
+			return err_set(e, REASON_USAGE, -EINVAL, "-d %s: not a time like 5s or 200ms",
+				       arg);
+		return 0;
+	case 'o':
+		o->output = arg;
+		return 0;
+	case OPT_METHOD:
+		return parse_method(arg, &o->capture.method, e);
+	case OPT_BUDGET:
+		return parse_budget(arg, &o->capture.budget, e);
+	case OPT_CHILDREN:
+		o->capture.children = true;
+		return 0;
+	case OPT_LAYOUT:
+		o->capture.ruby.layout_from = arg;
+		return 0;
+	case OPT_RING:
+		return parse_ring(arg, &o->capture.ring_bytes, e);
+	case 'v':
+		o->capture.verbose = true;
+		return 0;
+	case 'q':
+		o->quiet = true;
+		return 0;
+	default:
+		return err_set(e, REASON_USAGE, -EINVAL, "record: unknown option or missing value");
+	}
+}
+
+static int parse(struct options *o, int argc, char **argv, struct err *e)
+{
+	int opt, err;
+
+	*o = (struct options){ .output = "gvlscope.gvs" };
+	opterr = 0;
+	optind = 1;
+	while ((opt = getopt_long(argc, argv, "+p:d:o:vqh", long_options, NULL)) != -1) {
+		if (opt == 'h') {
+			fputs(usage, stdout);
+			exit(EXIT_DONE);
+		}
+		err = parse_one(o, opt, optarg, e);
+		if (err)
+			return err;
+	}
+	if (optind < argc)
+		o->command = argv + optind;
+	if (!o->nr_pids == !o->command)
+		return err_set(e, REASON_USAGE, -EINVAL,
+			       "record: give either -p PID, --comm NAME or -- COMMAND");
+	return 0;
+}
+
+static int open_output(const char *name, struct err *e)
+{
+	int fd;
+
+	if (strcmp(name, "-") == 0)
+		return fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+	fd = open(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	return fd >= 0 ? fd : err_sys(e, errno, name);
+}
+
+/* The first Ctrl-C ends the capture in order, the second at once. */
+static int open_stop_fd(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGHUP);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+static void allow_second_stop(int stop_fd)
+{
+	struct signalfd_siginfo first;
+	sigset_t set;
+
+	if (read(stop_fd, &first, sizeof(first)) < 0)
+		return;
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
+}
+
+static char *join(int argc, char **argv)
+{
+	size_t size = 1;
+	char *s;
+
+	for (int i = 1; i < argc; i++)
+		size += strlen(argv[i]) + 1;
+	s = calloc(1, size);
+	for (int i = 1; s && i < argc; i++) {
+		if (i > 1)
+			strcat(s, " ");
+		strcat(s, argv[i]);
+	}
+	return s;
+}
+
+static void scope_capture(struct capture **c)
+{
+	capture_free(*c);
+}
+
+static void scope_writer(struct trace_writer **w)
+{
+	trace_writer_free(*w);
+}
+
+static int attach_all(const struct options *o, struct capture *c, struct err *e)
+{
+	for (int i = 0; i < o->nr_pids; i++) {
+		const struct ruby *r;
+		int err = capture_add(c, o->pids[i], e);
+
+		if (err)
+			return err;
+		r = &capture_tracee(c, capture_nr_tracees(c) - 1)->ruby;
+		if (!o->quiet)
+			fprintf(stderr, "Tracing process %d (%s, Ruby %s)%s\n", o->pids[i],
+				r->proc.comm, r->version,
+				o->duration_ns ? "" : "; Ctrl-C ends it");
+	}
+	return 0;
+}
+
+static int record(struct options *o, int argc, char **argv, struct err *e)
+{
+	struct recording rec = { 0 };
+	auto_release(scope_capture) struct capture *c = NULL;
+	auto_release(scope_writer) struct trace_writer *w = NULL;
+	auto_close int fd = -1, stop_fd = open_stop_fd();
+	auto_free char *line = join(argc, argv), *facts = NULL, *totals = NULL;
+	enum capture_end end;
+	int err;
+
+	o->capture.sink = (struct sink){ write_event, &rec };
+	err = capture_open(&c, &o->capture, e);
+	if (err)
+		return err;
+	rec.capture = c;
+	fd = open_output(o->output, e);
+	if (fd < 0)
+		return fd;
+	err = attach_all(o, c, e);
+	if (err)
+		return err;
+	facts = record_facts(c, line ? line : "");
+	if (!facts)
+		return err_nomem(e);
+	err = trace_writer_open(&w, fd, facts, e);
+	if (err)
+		return err;
+	rec.writer = w;
+	err = capture_start(c, e);
+	if (err)
+		return err;
+	end = capture_run(c, o->duration_ns, stop_fd);
+	if (end == CAPTURE_INTERRUPT)
+		allow_second_stop(stop_fd);
+	capture_stop(c);
+	totals = record_totals(c, end);
+	if (!rec.err && totals)
+		rec.err = trace_finish(w, totals, &rec.e);
+	if (rec.err) {
+		*e = rec.e;
+		return rec.err;
+	}
+	if (!o->quiet)
+		fprintf(stderr, "%s: %lu events, %lu bytes (%s). See: gvlscope report %s\n", o->output,
+			rec.nr_events, trace_writer_bytes(w), capture_end_name(end), o->output);
+	return 0;
+}
+
+int cmd_record(int argc, char **argv)
+{
+	struct options o;
+	struct err e = { 0 };
+	int err = parse(&o, argc, argv, &e);
+
+	if (!err)
+		err = record(&o, argc, argv, &e);
+	return err ? cmd_fail(&e) : EXIT_DONE;
+}

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "cmd/record.h"
+
+#include <jansson.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Text from outside may hold any bytes; JSON holds UTF-8. */
+static json_t *text(const char *s)
+{
+	json_t *j = json_string(s);
+	char ascii[4096];
+	size_t i;
+
+	if (j)
+		return j;
+	for (i = 0; s[i] && i < sizeof(ascii) - 1; i++)
+		ascii[i] = s[i] & 0x80 ? '?' : s[i];
+	ascii[i] = '\0';
+	return json_string(ascii);
+}
+
+static json_t *target(const struct tracee *te)
+{
+	const struct ruby *r = &te->ruby;
+	bool dwarf = r->layout_source == LAYOUT_FROM_DWARF ||
+		     r->layout_source == LAYOUT_FROM_DEBUG_FILE;
+	json_t *j = json_object();
+
+	json_object_set_new(j, "pid", json_integer(te->pid));
+	json_object_set_new(j, "comm", text(r->proc.comm));
+	json_object_set_new(j, "ruby", text(r->version));
+	json_object_set_new(j, "description", text(r->description));
+	json_object_set_new(j, "exe", text(r->exe));
+	json_object_set_new(j, "libruby", text(r->object.path));
+	json_object_set_new(j, "build_id", text(r->object.build_id));
+	json_object_set_new(j, "stripped", json_boolean(!r->object.has_symtab));
+	json_object_set_new(j, "symbols", json_string(r->layout_source == LAYOUT_FROM_DWARF ||
+						      r->layout_source == LAYOUT_FROM_DEBUG_FILE ?
+						      "dwarf" : r->object.has_symtab ?
+						      "symtab" : "none"));
+	json_object_set_new(j, "layout", json_string(dwarf ? "dwarf" : "table"));
+	json_object_set_new(j, "method", json_string(tracee_method(te)));
+	return j;
+}
+
+static json_t *targets(const struct capture *c)
+{
+	json_t *list = json_array();
+
+	for (uint32_t i = 0; i < capture_nr_tracees(c); i++)
+		json_array_append_new(list, target(capture_tracee(c, i)));
+	return list;
+}
+
+static json_t *methods(const struct capture *c)
+{
+	const char *gvl = capture_nr_tracees(c) ? tracee_method(capture_tracee(c, 0)) : "none";
+
+	return json_pack("{s:s, s:s, s:s, s:s}", "gvl", gvl, "close", "not measured",
+			 "block", "not measured", "copy", "not measured");
+}
+
+static json_t *now_rfc3339(void)
+{
+	char buf[40];
+	time_t now = time(NULL);
+	struct tm tm;
+
+	gmtime_r(&now, &tm);
+	strftime(buf, sizeof(buf), "%Y-%m-%dT%H:%M:%SZ", &tm);
+	return json_string(buf);
+}
+
+static char *dump(json_t *j)
+{
+	char *s = j ? json_dumps(j, JSON_COMPACT) : NULL;
+
+	json_decref(j);
+	return s;
+}
+
+char *record_facts(const struct capture *c, const char *command_line)
+{
+	json_t *j = json_object();
+	struct utsname un;
+
+	uname(&un);
+	json_object_set_new(j, "tool", json_pack("{s:s, s:o}", "version", GVLSCOPE_VERSION,
+						 "options", text(command_line)));
+	json_object_set_new(j, "host", json_pack("{s:s, s:s, s:i}", "kernel", un.release, "arch",
+						 un.machine, "cpus",
+						 (int)sysconf(_SC_NPROCESSORS_ONLN)));
+	json_object_set_new(j, "target", targets(c));
+	json_object_set_new(j, "capture", json_pack("{s:o, s:o}", "start", now_rfc3339(),
+						    "methods", methods(c)));
+	return dump(j);
+}
+
+static json_t *lost(const struct capture_totals *t)
+{
+	const uint64_t *s = t->stats;
+
+	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I}",
+			 "ring", (json_int_t)s[STAT_LOST_RING],
+			 "unseen_writer", (json_int_t)t->unseen_writer,
+			 "unreadable", (json_int_t)s[STAT_LOST_READ],
+			 "task_table", (json_int_t)s[STAT_LOST_TASK],
+			 "lock_table", (json_int_t)s[STAT_LOST_LOCK],
+			 "orphan", (json_int_t)0);
+}
+
+static json_t *cost(const struct capture_totals *t)
+{
+	const uint64_t *s = t->stats;
+	uint64_t hits = t->hits_sites + s[STAT_HIT_WATCH];
+	double target_ns = t->target_share * t->duration_ns;
+
+	return json_pack("{s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:I, s:f}",
+			 "hits", (json_int_t)hits,
+			 "hits_sites", (json_int_t)t->hits_sites,
+			 "hits_watch", (json_int_t)s[STAT_HIT_WATCH],
+			 "hits_switch", (json_int_t)s[STAT_HIT_SWITCH],
+			 "ns_per_hit", hits ? target_ns / hits : 0.0,
+			 "uprobe_ns", t->cost.emulated_ns,
+			 "uprobe_stepped_ns", t->cost.stepped_ns,
+			 "watch_ns", t->cost.watch_ns,
+			 "bpf_ns", (json_int_t)((hits + s[STAT_HIT_SWITCH]) * t->cost.program_ns),
+			 "target_share", t->target_share);
+}
+
+char *record_totals(struct capture *c, enum capture_end end)
+{
+	struct capture_totals t;
+	json_t *j = json_object();
+
+	capture_totals(c, &t);
+	json_object_set_new(j, "duration_ns", json_integer(t.duration_ns));
+	json_object_set_new(j, "seen_ns", json_integer(t.seen_ns));
+	json_object_set_new(j, "stop", json_string(capture_end_name(end)));
+	json_object_set_new(j, "events", json_integer(t.stats[STAT_EVENTS]));
+	json_object_set_new(j, "records", json_integer(t.stats[STAT_RECORDS]));
+	json_object_set_new(j, "methods", methods(c));
+	json_object_set_new(j, "target", targets(c));
+	json_object_set_new(j, "lost", lost(&t));
+	json_object_set_new(j, "cost", cost(&t));
+	return dump(j);
+}

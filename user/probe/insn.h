@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Machine code, as far as placing probes needs it. Everything that depends on the processor is
+ * behind this header: insn_x86_64.c, and one file more for each further architecture.
+ */
+#ifndef GVL_PROBE_INSN_H
+#define GVL_PROBE_INSN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { INSN_STORES_ZERO = -1, INSN_STORES_OTHER = -2 };
+
+struct insn {
+	uint64_t vaddr;
+	uint8_t size;
+	bool emulated;		/* a uprobe here traps once and is not single-stepped */
+	bool ends_block;	/* jump, call, return: what follows may be reached otherwise */
+	uint64_t target;	/* of a direct jump, else 0 */
+	uint32_t writes;	/* bit per general register that it changes */
+	bool has_mem;		/* names memory at base + disp, were it only to take its address */
+	bool mem_indexed;	/* with an index register or a segment, or without a base */
+	uint8_t mem_base;	/* general register number */
+	uint8_t store_size;	/* bytes that it stores there, 0 for none */
+	int32_t mem_disp;
+	int8_t store_reg;	/* register that it stores, INSN_STORES_ZERO, or INSN_STORES_OTHER */
+};
+
+/*
+ * Decodes @len bytes at @vaddr in order into @out (room for @max). The number of instructions;
+ * fewer than the bytes hold where something is not code.
+ */
+size_t insn_decode(const uint8_t *code, size_t len, uint64_t vaddr, struct insn *out, size_t max);
+
+bool insn_is_stack_pointer(unsigned int reg);
+
+/* Which word of struct pt_regs keeps general register @reg. */
+unsigned int insn_reg_slot(unsigned int reg);
+
+/* True where a watchpoint reports the address after the writing instruction (x86), not its own. */
+bool insn_watch_reports_next(void);
+
+#endif

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#if defined(__x86_64__)
+
+#include "probe/insn.h"
+
+#include <capstone/capstone.h>
+#include <string.h>
+
+#include "util/scope.h"
+
+/* Register numbers are rows of this table. Offsets: arch/x86/include/asm/ptrace.h, pt_regs. */
+static const struct {
+	uint16_t offset;
+	uint16_t ids[5];	/* the register and its parts, as capstone names them */
+} regs[] = {
+	{ 0, { X86_REG_R15, X86_REG_R15D, X86_REG_R15W, X86_REG_R15B } },
+	{ 8, { X86_REG_R14, X86_REG_R14D, X86_REG_R14W, X86_REG_R14B } },
+	{ 16, { X86_REG_R13, X86_REG_R13D, X86_REG_R13W, X86_REG_R13B } },
+	{ 24, { X86_REG_R12, X86_REG_R12D, X86_REG_R12W, X86_REG_R12B } },
+	{ 32, { X86_REG_RBP, X86_REG_EBP, X86_REG_BP, X86_REG_BPL } },
+	{ 40, { X86_REG_RBX, X86_REG_EBX, X86_REG_BX, X86_REG_BL, X86_REG_BH } },
+	{ 48, { X86_REG_R11, X86_REG_R11D, X86_REG_R11W, X86_REG_R11B } },
+	{ 56, { X86_REG_R10, X86_REG_R10D, X86_REG_R10W, X86_REG_R10B } },
+	{ 64, { X86_REG_R9, X86_REG_R9D, X86_REG_R9W, X86_REG_R9B } },
+	{ 72, { X86_REG_R8, X86_REG_R8D, X86_REG_R8W, X86_REG_R8B } },
+	{ 80, { X86_REG_RAX, X86_REG_EAX, X86_REG_AX, X86_REG_AL, X86_REG_AH } },
+	{ 88, { X86_REG_RCX, X86_REG_ECX, X86_REG_CX, X86_REG_CL, X86_REG_CH } },
+	{ 96, { X86_REG_RDX, X86_REG_EDX, X86_REG_DX, X86_REG_DL, X86_REG_DH } },
+	{ 104, { X86_REG_RSI, X86_REG_ESI, X86_REG_SI, X86_REG_SIL } },
+	{ 112, { X86_REG_RDI, X86_REG_EDI, X86_REG_DI, X86_REG_DIL } },
+	{ 152, { X86_REG_RSP, X86_REG_ESP, X86_REG_SP, X86_REG_SPL } },
+};
+
+static int reg_number(unsigned int id)
+{
+	for (size_t i = 0; i < ARRAY_LEN(regs); i++)
+		for (size_t k = 0; k < ARRAY_LEN(regs[i].ids); k++)
+			if (regs[i].ids[k] && regs[i].ids[k] == id)
+				return i;
+	return -1;
+}
+
+/*
+ * What arch/x86/kernel/uprobes.c emulates (branch_setup_ops, push_setup_ops; 5.10 to 6.18): jmp,
+ * jcc and call with a relative target, one-byte nop, push of a register. A 5-byte nop is left out:
+ * from 6.18 it becomes a call that writes below the stack pointer.
+ */
+static bool is_emulated(const uint8_t *b, size_t n)
+{
+	switch (b[0]) {
+	case 0xe8: case 0xe9: case 0xeb: case 0x90:
+	case 0x70 ... 0x7f:
+	case 0x50 ... 0x57:
+		return true;
+	case 0x0f:
+		return n == 6 && b[1] >= 0x80 && b[1] <= 0x8f;
+	case 0x41:
+		return n == 2 && b[1] >= 0x50 && b[1] <= 0x57;
+	default:
+		return false;
+	}
+}
+
+static int8_t stored(const cs_insn *i)
+{
+	const cs_x86_op *op = &i->detail->x86.operands[1];
+	int reg;
+
+	if (i->id != X86_INS_MOV || i->detail->x86.op_count != 2)
+		return INSN_STORES_OTHER;
+	if (op->type == X86_OP_IMM && op->imm == 0)
+		return INSN_STORES_ZERO;
+	reg = op->type == X86_OP_REG ? reg_number(op->reg) : -1;
+	return reg >= 0 ? reg : INSN_STORES_OTHER;
+}
+
+static void read_mem(const cs_insn *insn, struct insn *out)
+{
+	const cs_x86 *x = &insn->detail->x86;
+
+	for (uint8_t i = 0; i < x->op_count; i++) {
+		const cs_x86_op *op = &x->operands[i];
+		int base;
+
+		if (op->type != X86_OP_MEM)
+			continue;
+		base = reg_number(op->mem.base);
+		out->has_mem = true;
+		out->mem_indexed = base < 0 || op->mem.index != X86_REG_INVALID ||
+				   op->mem.segment != X86_REG_INVALID;
+		out->mem_base = base < 0 ? 0 : base;
+		out->mem_disp = (int32_t)op->mem.disp;
+		if (i == 0 && (op->access & CS_AC_WRITE)) {
+			out->store_size = op->size;
+			out->store_reg = stored(insn);
+		}
+		return;
+	}
+}
+
+static void read_insn(csh cs, const cs_insn *i, struct insn *out)
+{
+	cs_regs read, written;
+	uint8_t nr_read, nr_written;
+
+	*out = (struct insn){ .vaddr = i->address, .size = i->size };
+	out->emulated = is_emulated(i->bytes, i->size);
+	out->ends_block = cs_insn_group(cs, i, CS_GRP_JUMP) || cs_insn_group(cs, i, CS_GRP_CALL) ||
+			  cs_insn_group(cs, i, CS_GRP_RET) || cs_insn_group(cs, i, CS_GRP_INT);
+	if (cs_insn_group(cs, i, CS_GRP_JUMP) && i->detail->x86.op_count == 1 &&
+	    i->detail->x86.operands[0].type == X86_OP_IMM)
+		out->target = i->detail->x86.operands[0].imm;
+	read_mem(i, out);
+	if (cs_regs_access(cs, i, read, &nr_read, written, &nr_written))
+		return;
+	for (uint8_t k = 0; k < nr_written; k++) {
+		int reg = reg_number(written[k]);
+
+		if (reg >= 0)
+			out->writes |= 1u << reg;
+	}
+}
+
+size_t insn_decode(const uint8_t *code, size_t len, uint64_t vaddr, struct insn *out, size_t max)
+{
+	size_t n = 0;
+	cs_insn *one;
+	csh cs;
+
+	if (cs_open(CS_ARCH_X86, CS_MODE_64, &cs) != CS_ERR_OK)
+		return 0;
+	cs_option(cs, CS_OPT_DETAIL, CS_OPT_ON);
+	one = cs_malloc(cs);
+	while (one && n < max && cs_disasm_iter(cs, &code, &len, &vaddr, one))
+		read_insn(cs, one, &out[n++]);
+	if (one)
+		cs_free(one, 1);
+	cs_close(&cs);
+	return n;
+}
+
+bool insn_is_stack_pointer(unsigned int reg)
+{
+	return regs[reg].ids[0] == X86_REG_RSP;
+}
+
+unsigned int insn_reg_slot(unsigned int reg)
+{
+	return regs[reg].offset / 8;
+}
+
+bool insn_watch_reports_next(void)
+{
+	return true;
+}
+
+#endif

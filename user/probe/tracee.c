@@ -1,0 +1,476 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "probe/tracee.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "probe/learn.h"
+#include "util/clock.h"
+#include "util/scope.h"
+
+enum {
+	READ_TRIES = 2000,	/* a lock that changes while it is read is read again */
+	RACTORS_MAX = 1024,
+};
+
+const char *method_name(enum method m)
+{
+	return m == METHOD_SITES ? "sites" : "watch";
+}
+
+const char *tracee_method(const struct tracee *te)
+{
+	return te->was_probed ? "sites" : "watch";
+}
+
+static struct target_cfg config(const struct tracee *te)
+{
+	const struct layout *l = &te->ruby.layout;
+
+	return (struct target_cfg){
+		.id = te->id,
+		.source = te->source,
+		.follow = te->follow,
+		.generation = te->generation,
+		.queue = l->ractor_queue - l->ractor_owner,
+		.thread_queue_node = l->thread_queue_node,
+		.thread_native = l->thread_native,
+		.native_tid = l->native_tid,
+		.thread_tid = l->thread_tid,
+		.thread_ractor = l->thread_ractor,
+		.ractor_owner = l->ractor_owner,
+	};
+}
+
+static int set_source(struct tracee *te, enum source source, struct err *e)
+{
+	struct target_cfg cfg;
+
+	te->source = source;
+	cfg = config(te);
+	return tracer_target(te->tracer, te->pid, &cfg, e);
+}
+
+static struct tracee_lock *add_lock(struct tracee *te, const struct ruby_lock *rl, uint32_t id)
+{
+	struct tracee_lock *locks = realloc(te->locks, (te->nr_locks + 1) * sizeof(*locks));
+	struct event ev = {
+		.kind = EVENT_LOCK, .ts_ns = clock_now_ns(), .target = te->id, .lock = id,
+		.thread = rl->owner_word, .seq = rl->ractor_id,
+	};
+
+	if (!locks)
+		return NULL;
+	te->locks = locks;
+	locks[te->nr_locks] = (struct tracee_lock){
+		.id = id, .ractor_id = rl->ractor_id, .owner_word = rl->owner_word,
+	};
+	te->sink.event(te->sink.arg, &ev);
+	return &locks[te->nr_locks++];
+}
+
+struct tracee_lock *tracee_lock(struct tracee *te, uint32_t id)
+{
+	auto_free struct ruby_lock *found = NULL;
+	struct ruby_lock born = { 0 };
+	int n;
+
+	for (uint32_t i = 0; i < te->nr_locks; i++)
+		if (te->locks[i].id == id)
+			return &te->locks[i];
+	if (id >= tracer_nr_locks(te->tracer) || (pid_t)tracer_lock(te->tracer, id)->tgid != te->pid)
+		return NULL;
+	/* A program met a lock word that it did not know: which Ractor is it? */
+	born.owner_word = tracer_lock(te->tracer, id)->addr;
+	found = calloc(RACTORS_MAX, sizeof(*found));
+	n = found ? ruby_locks(&te->ruby, found, RACTORS_MAX, NULL) : 0;
+	for (int i = 0; i < n; i++)
+		if (found[i].owner_word == born.owner_word)
+			born = found[i];
+	return add_lock(te, &born, id);
+}
+
+/* Enters the locks that are there now. 0 or -errno with @e set. */
+static int find_locks(struct tracee *te, struct err *e)
+{
+	auto_free struct ruby_lock *found = calloc(RACTORS_MAX, sizeof(*found));
+	int n;
+
+	if (!found)
+		return err_nomem(e);
+	n = ruby_locks(&te->ruby, found, RACTORS_MAX, e);
+	if (n < 0)
+		return n;
+	for (int i = 0; i < n; i++) {
+		bool known = false;
+		int id;
+
+		for (uint32_t k = 0; k < te->nr_locks && !known; k++)
+			known = te->locks[k].owner_word == found[i].owner_word;
+		if (known)
+			continue;
+		id = tracer_add_lock(te->tracer, te->pid, te->id, found[i].owner_word, e);
+		if (id < 0)
+			return id;
+		/* a program may have met it first: then tracee_lock() names it */
+		if (!tracee_lock(te, id) && !add_lock(te, &found[i], id))
+			return err_nomem(e);
+	}
+	return 0;
+}
+
+static int open_watches(struct tracee *te, struct err *e)
+{
+	int64_t queue_tail = te->ruby.layout.ractor_queue - te->ruby.layout.ractor_owner + 8;
+
+	for (uint32_t i = 0; i < te->nr_locks; i++) {
+		struct tracee_lock *l = &te->locks[i];
+		int err;
+
+		if (l->watched)
+			continue;
+		err = tracer_watch(te->tracer, &l->watch[WORD_OWNER], l->owner_word, WORD_OWNER, e);
+		if (!err) {
+			err = tracer_watch(te->tracer, &l->watch[WORD_QUEUE],
+					   l->owner_word + queue_tail, WORD_QUEUE, e);
+			if (err)
+				watch_close(&l->watch[WORD_OWNER]);
+		}
+		l->watched = !err;
+		/* with the first lock watched, the others' writers are learned from it */
+		if (err)
+			return i ? 0 : err;
+	}
+	return 0;
+}
+
+static void close_watches(struct tracee *te)
+{
+	for (uint32_t i = 0; i < te->nr_locks; i++) {
+		watch_close(&te->locks[i].watch[WORD_OWNER]);
+		watch_close(&te->locks[i].watch[WORD_QUEUE]);
+		te->locks[i].watched = false;
+	}
+}
+
+/*
+ * Probes what is not disproven. An older set stays until the new one has taken over at one moment:
+ * no event is missed, and one that both see is told once (lock_state.same) or ignored by readers.
+ */
+static int probe_sites(struct tracee *te, struct err *e)
+{
+	struct uprobes old = te->probes;
+	uint32_t next = (te->generation + 1) % SITE_GENERATIONS;
+	int err = tracer_probe_sites(te->tracer, &te->probes, te->pid, te->ruby.object.open_path,
+				     te->sites, te->nr_sites, next, e);
+
+	if (err) {
+		te->probes = old;
+		return err;
+	}
+	te->generation = next;
+	te->was_probed = true;
+	err = set_source(te, te->source, e);
+	uprobes_detach(&old);
+	for (uint32_t i = 0; i < te->nr_locks; i++)
+		te->locks[i].same = tracer_lock(te->tracer, te->locks[i].id)->same;
+	return err;
+}
+
+static void emit_state(struct tracee *te, struct tracee_lock *l, const struct lock_reading *now)
+{
+	struct event ev = {
+		.kind = EVENT_STATE, .ts_ns = clock_now_ns(), .target = te->id, .lock = l->id,
+		.thread = now->owner, .seq = l->seq,
+	};
+
+	if (now->owner)
+		ev.tid = ruby_thread_tid(&te->ruby, now->owner);
+	if (ev.tid) {
+		bool on_cpu = proc_task_state(&te->ruby.proc, ev.tid) == 'R';
+
+		tracer_owner_task(te->tracer, te->pid, ev.tid, l->id, on_cpu);
+		ev.flags = on_cpu ? 0 : EVENT_OWNER_OFF_CPU;
+	}
+	te->sink.event(te->sink.arg, &ev);
+	ev.kind = EVENT_STATE_QUEUED;
+	ev.flags = 0;
+	for (uint32_t i = 0; i < now->nr_queued; i++) {
+		ev.thread = now->queued[i];
+		ev.tid = ruby_thread_tid(&te->ruby, ev.thread);
+		te->sink.event(te->sink.arg, &ev);
+	}
+	l->last_ts_ns = ev.ts_ns;
+	l->open = true;
+}
+
+/* Reads owner and queue between two events of the lock, so that the next event continues them. */
+static void snapshot(struct tracee *te, struct tracee_lock *l)
+{
+	volatile struct lock_state *state = tracer_lock(te->tracer, l->id);
+	auto_free uint64_t *queued = malloc(LOCK_QUEUE_MAX * sizeof(*queued));
+	struct lock_reading now = { .queued = queued };
+
+	for (int i = 0; queued && i < READ_TRIES; i++) {
+		uint32_t seq = __atomic_load_n(&state->seq, __ATOMIC_ACQUIRE);
+		uint64_t unknown = OWNER_UNKNOWN;
+
+		if (ruby_read_lock(&te->ruby, l->owner_word, &now) || now.truncated)
+			continue;
+		__atomic_compare_exchange_n((uint64_t *)&state->owner, &unknown, now.owner, false,
+					    __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+		if (__atomic_load_n(&state->seq, __ATOMIC_ACQUIRE) != seq)
+			continue;
+		l->seq = seq;
+		l->same = state->same;
+		emit_state(te, l, &now);
+		return;
+	}
+	/* It never kept still: the first event will begin what is seen of it. */
+	l->seq = __atomic_load_n(&state->seq, __ATOMIC_ACQUIRE);
+}
+
+static void end_state(struct tracee *te, struct tracee_lock *l, uint64_t ts_ns)
+{
+	struct event ev = {
+		.kind = EVENT_STATE_END, .ts_ns = ts_ns, .target = te->id, .lock = l->id,
+	};
+
+	if (l->open)
+		te->sink.event(te->sink.arg, &ev);
+	l->open = false;
+}
+
+int tracee_start(struct tracee *te, struct err *e)
+{
+	uint64_t now = clock_now_ns();
+	int err;
+
+	err = find_locks(te, e);
+	if (err)
+		return err;
+	for (uint32_t i = 0; i < te->nr_locks; i++) {
+		/* whatever was known of it is out of date */
+		tracer_lock(te->tracer, te->locks[i].id)->owner = OWNER_UNKNOWN;
+		te->locks[i].open = false;
+	}
+	if (te->resume == SOURCE_SITES) {
+		err = probe_sites(te, e);
+		te->next_check_ns = now;
+	} else {
+		err = open_watches(te, e);
+		te->watch_since_ns = now;
+	}
+	if (!err)
+		err = set_source(te, te->resume, e);
+	if (err)
+		return err;
+	for (uint32_t i = 0; i < te->nr_locks; i++)
+		if (te->resume == SOURCE_SITES || te->locks[i].watched)
+			snapshot(te, &te->locks[i]);
+	te->end_ns = 0;
+	te->seen_since_ns = clock_now_ns();
+	return 0;
+}
+
+uint64_t tracee_stop(struct tracee *te)
+{
+	uint64_t end_ns = clock_now_ns();
+
+	if (te->source != SOURCE_NONE)
+		te->resume = te->source;
+	set_source(te, SOURCE_NONE, NULL);
+	close_watches(te);
+	uprobes_detach(&te->probes);
+	te->check_until_ns = 0;
+	te->end_ns = end_ns;
+	return end_ns;
+}
+
+void tracee_close_window(struct tracee *te, uint64_t end_ns)
+{
+	for (uint32_t i = 0; i < te->nr_locks; i++)
+		end_state(te, &te->locks[i], end_ns);
+	if (te->seen_since_ns)
+		te->seen_ns += end_ns - te->seen_since_ns;
+	te->seen_since_ns = 0;
+}
+
+/* An owner change went unseen: what was told since the last event of the lock is not certain. */
+static void begin_anew(struct tracee *te, struct tracee_lock *l)
+{
+	te->unseen_writer++;
+	tracer_drain(te->tracer);
+	end_state(te, l, l->last_ts_ns);
+	tracer_lock(te->tracer, l->id)->owner = OWNER_UNKNOWN;
+	snapshot(te, l);
+}
+
+/* True when the word differs from the last event's owner though no event is under way. */
+static bool is_word_astray(struct tracee *te, struct tracee_lock *l)
+{
+	volatile struct lock_state *state = tracer_lock(te->tracer, l->id);
+
+	for (int i = 0; i < 50; i++) {
+		uint32_t seq = __atomic_load_n(&state->seq, __ATOMIC_ACQUIRE);
+		uint64_t owner;
+
+		if (state->owner == OWNER_UNKNOWN ||
+		    proc_read_u64(&te->ruby.proc, l->owner_word, &owner) || owner == state->owner ||
+		    __atomic_load_n(&state->seq, __ATOMIC_ACQUIRE) != seq)
+			return false;
+		/* the probe runs some instructions after the write: give it its time */
+		for (volatile int spin = 0; spin < 1000; spin++)
+			;
+	}
+	return true;
+}
+
+static bool check_words(struct tracee *te)
+{
+	bool astray = false;
+
+	for (uint32_t i = 0; i < te->nr_locks; i++) {
+		struct tracee_lock *l = &te->locks[i];
+		uint64_t same = tracer_lock(te->tracer, l->id)->same;
+
+		if (!l->open || (same == l->same && !is_word_astray(te, l)))
+			continue;
+		l->same = same;
+		begin_anew(te, l);
+		astray = true;
+	}
+	return astray;
+}
+
+/* A writer was missed: watch, if that is to be had, until it is known. */
+static void watch_again(struct tracee *te, uint64_t now_ns)
+{
+	if (open_watches(te, NULL))
+		return;
+	set_source(te, SOURCE_WATCH, NULL);
+	te->watch_since_ns = now_ns;
+	te->hits_at_news = te->writer_hits;
+	te->check_until_ns = 0;
+	te->check_period_ns = LEARN_CHECK_PERIOD_NS;
+}
+
+static void tick_watching(struct tracee *te, uint64_t now_ns)
+{
+	learn_writers(te);
+	if (te->method != METHOD_SITES || !learn_is_settled(te, now_ns) || !learn_has_sites(te) ||
+	    probe_sites(te, NULL))
+		return;
+	set_source(te, SOURCE_SITES, NULL);
+	te->check_until_ns = now_ns + LEARN_CHECK_NS;
+}
+
+/* Probing: now and then a short watch looks for writers that are not probed yet. */
+static void tick_probing(struct tracee *te, uint64_t now_ns)
+{
+	if (learn_prove(te))
+		probe_sites(te, NULL);
+	if (te->check_until_ns) {
+		if (learn_writers(te)) {
+			te->unseen_writer++;
+			watch_again(te, now_ns);
+			return;
+		}
+		if (now_ns < te->check_until_ns)
+			return;
+		close_watches(te);
+		te->check_until_ns = 0;
+		te->next_check_ns = now_ns + te->check_period_ns;
+		if (te->check_period_ns < LEARN_CHECK_PERIOD_MAX_NS)
+			te->check_period_ns *= 2;
+		return;
+	}
+	if (now_ns < te->next_check_ns)
+		return;
+	te->check_until_ns = open_watches(te, NULL) ? 0 : now_ns + LEARN_CHECK_NS;
+	te->next_check_ns = now_ns + te->check_period_ns;
+}
+
+void tracee_tick(struct tracee *te, uint64_t now_ns)
+{
+	if (te->source == SOURCE_NONE || te->gone)
+		return;
+	if (check_words(te) && te->source == SOURCE_SITES) {
+		watch_again(te, now_ns);
+		return;
+	}
+	if (te->source == SOURCE_SITES) {
+		tick_probing(te, now_ns);
+		return;
+	}
+	if (find_locks(te, NULL) == 0)
+		open_watches(te, NULL);
+	tick_watching(te, now_ns);
+}
+
+static int inherit(struct tracee *te, const struct tracee *parent, struct err *e)
+{
+	int err;
+
+	te->ruby = parent->ruby;
+	te->ruby.has_object = false;	/* the parent's to release; the file is the same */
+	err = proc_init(&te->ruby.proc, te->pid, e);
+	if (err)
+		return err;
+	memcpy(te->sites, parent->sites, sizeof(te->sites));
+	te->nr_sites = parent->nr_sites;
+	te->generation = parent->generation;
+	te->method = parent->method;
+	te->follow = parent->follow;
+	te->resume = parent->source != SOURCE_NONE ? parent->source : parent->resume;
+	return 0;
+}
+
+int tracee_open(struct tracee *te, struct tracer *t, uint16_t id, pid_t pid,
+		enum method method, const struct ruby_options *opt, const struct tracee *parent,
+		struct err *e)
+{
+	int err;
+
+	memset(te, 0, sizeof(*te));
+	te->ruby.proc.pidfd = -1;
+	te->tracer = t;
+	te->id = id;
+	te->pid = pid;
+	te->resume = SOURCE_WATCH;
+	te->check_period_ns = LEARN_CHECK_PERIOD_NS;
+	te->probes = UPROBES_NONE;
+	te->method = method;
+	if (parent)
+		return inherit(te, parent, e);
+	err = ruby_open(&te->ruby, pid, opt, e);
+	if (err || method == METHOD_WATCH)
+		return err;
+	learn_begin(te);
+	if (learn_has_sites(te))
+		te->resume = SOURCE_SITES;
+	return 0;
+}
+
+void tracee_forget(struct tracee *te)
+{
+	if (!te->tracer || te->gone)
+		return;
+	if (te->source != SOURCE_NONE)
+		tracee_stop(te);
+	learn_save(te);
+	for (uint32_t i = 0; i < te->nr_locks; i++)
+		tracer_remove_lock(te->tracer, te->pid, te->locks[i].owner_word);
+	tracer_remove_target(te->tracer, te->pid);
+	te->gone = true;
+}
+
+void tracee_free(struct tracee *te)
+{
+	tracee_forget(te);
+	ruby_release(&te->ruby);
+	free(te->locks);
+	te->locks = NULL;
+	te->nr_locks = 0;
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* One traced process: its locks, which probes follow them, and what was learned about it. */
+#ifndef GVL_PROBE_TRACEE_H
+#define GVL_PROBE_TRACEE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "event/event.h"
+#include "probe/site.h"
+#include "probe/tracer.h"
+#include "target/ruby.h"
+#include "util/err.h"
+
+enum method {
+	METHOD_SITES,		/* probe the instructions that write the words */
+	METHOD_WATCH,		/* hardware watchpoints on the words */
+};
+
+#define LEARN_CHECK_NS (10 * 1000000ULL)		/* length of a check by watching */
+#define LEARN_CHECK_PERIOD_NS (1000 * 1000000ULL)	/* doubled while nothing new turns up */
+#define LEARN_CHECK_PERIOD_MAX_NS (16 * LEARN_CHECK_PERIOD_NS)
+
+const char *method_name(enum method m);
+
+/* Takes events in the order in which they are to be read. */
+struct sink {
+	void (*event)(void *arg, const struct event *ev);
+	void *arg;
+};
+
+struct tracee_lock {
+	uint32_t id;		/* in the tracer's table and in events */
+	uint32_t ractor_id;
+	uint64_t owner_word;
+	uint32_t seq;		/* events up to this one are not wanted or already passed on */
+	uint64_t last_ts_ns;	/* of the last event passed on */
+	uint64_t same;		/* lock_state.same when last looked at */
+	bool open;		/* a STATE went out, its STATE_END not yet */
+	bool watched;
+	struct watch watch[2];	/* by enum word */
+};
+
+struct tracee {
+	struct ruby ruby;
+	uint16_t id;
+	pid_t pid;
+	struct tracer *tracer;
+	struct sink sink;
+	enum method method;	/* wanted */
+	enum source source;	/* in use now; SOURCE_NONE between windows */
+	enum source resume;	/* what to go on with after a pause */
+	bool follow;
+	struct tracee_lock *locks;
+	uint32_t nr_locks;
+	struct site sites[SITES_MAX];
+	size_t nr_sites;
+	struct uprobes probes;
+	uint32_t generation;
+	bool is_news;		/* something was learned that the cache does not have */
+	bool from_cache;
+	uint64_t writer_hits, hits_at_news, watch_since_ns;
+	uint64_t next_check_ns, check_until_ns, check_period_ns;
+	uint64_t end_ns;	/* of the window that was closed; 0 while one is open */
+	uint64_t seen_since_ns, seen_ns;
+	uint64_t unseen_writer;	/* times an owner change was noticed that no event told */
+	bool was_probed;	/* sites were in use at some time */
+	bool gone;		/* ended, or runs another program now */
+};
+
+/*
+ * Prepares to trace @pid; @parent, if not NULL, is the tracee it was forked from, whose findings
+ * hold for the child too. 0, or -errno with @e set. tracee_free() in both cases.
+ */
+int tracee_open(struct tracee *te, struct tracer *t, uint16_t id, pid_t pid,
+		enum method method, const struct ruby_options *opt, const struct tracee *parent,
+		struct err *e);
+void tracee_free(struct tracee *te);
+
+/* Starts a window: probes on, then what is so already goes to the sink. 0 or -errno with @e set. */
+int tracee_start(struct tracee *te, struct err *e);
+
+/*
+ * Ends a window: probes off. Call tracee_close_window() with the returned time (ns) once the ring
+ * was drained.
+ */
+uint64_t tracee_stop(struct tracee *te);
+void tracee_close_window(struct tracee *te, uint64_t end_ns);
+
+/* Regular work: learn, switch from watching to probing, check, find new Ractors. */
+void tracee_tick(struct tracee *te, uint64_t now_ns);
+
+/* The tracee's lock with number @id; takes in one that a program has found. NULL if not its own. */
+struct tracee_lock *tracee_lock(struct tracee *te, uint32_t id);
+
+/* The process is another one now or has ended: nothing of it is touched any more. */
+void tracee_forget(struct tracee *te);
+
+/* What "capture.methods.gvl" says: "sites" once any were probed, else "watch". */
+const char *tracee_method(const struct tracee *te);
+
+#endif

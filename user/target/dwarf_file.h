@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The DWARF of a file that is not trusted. libdw follows names of further files inside it: those of
+ * supplementary files (dwz -m), which are refused here, and of split units, which only
+ * dwarf_attr_integrate() looks for. So read attributes with dwarf_attr(), and use nothing that is
+ * built on the former: dwarf_diename(), dwarf_bytesize(), dwarf_srclang(), dwarf_cu_info() ...
+ */
+#ifndef GVL_TARGET_DWARF_FILE_H
+#define GVL_TARGET_DWARF_FILE_H
+
+#include <elfutils/libdw.h>
+#include <stdint.h>
+
+#include "util/err.h"
+
+struct dwarf_file {
+	int fd;
+	uint64_t size;		/* of the file, in bytes */
+	Elf *elf;
+	Dwarf *dwarf;
+};
+
+/*
+ * Opens @path, a linked program, library or separate debug file. 0, or -errno with @e set:
+ * REASON_SYS when it cannot be opened, REASON_RUBY_VERSION when it has no DWARF that can be read
+ * here, REASON_ELF when it is not ELF or damaged. Release it in either case.
+ */
+int dwarf_file_open(struct dwarf_file *f, const char *path, struct err *e);
+void dwarf_file_release(struct dwarf_file *f);
+
+#endif

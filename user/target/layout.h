@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Where the few members of Ruby's structures lie that this tool reads. */
+#ifndef GVL_TARGET_LAYOUT_H
+#define GVL_TARGET_LAYOUT_H
+
+#include <stdint.h>
+
+#include "util/err.h"
+
+#define LAYOUT_NONE (-1)	/* this Ruby has no such member */
+#define LAYOUT_MAX_OFFSET 65536	/* the largest of these structures, rb_vm_t, has about 10 KB */
+
+/*
+ * MEMBER(name, paths): paths are tried in order, separated by "|"; each is TYPE.member[.member...]
+ * as DWARF names them, TYPE a typedef or "struct tag". Offsets are in bytes from the start of TYPE.
+ * Sources: vm_core.h (rb_vm_t, rb_thread_t), ractor_core.h (rb_ractor_t), thread_pthread.h; the
+ * waiters: thread.c (up to 3.4), internal/io.h (from 4.0).
+ */
+#define LAYOUT_MEMBERS(MEMBER) \
+	MEMBER(vm_ractors,		"rb_vm_t.ractor.set") \
+	MEMBER(vm_ractor_count,		"rb_vm_t.ractor.cnt") \
+	MEMBER(vm_main_ractor,		"rb_vm_t.ractor.main_ractor") \
+	MEMBER(vm_main_thread,		"rb_vm_t.ractor.main_thread") \
+	MEMBER(vm_fork_gen,		"rb_vm_t.fork_gen") \
+	MEMBER(vm_waiting_fds,		"rb_vm_t.waiting_fds") \
+	MEMBER(ractor_id,		"rb_ractor_t.pub.id") \
+	MEMBER(ractor_node,		"rb_ractor_t.vmlr_node") \
+	MEMBER(ractor_threads,		"rb_ractor_t.threads.set") \
+	MEMBER(ractor_thread_count,	"rb_ractor_t.threads.cnt") \
+	MEMBER(ractor_owner, \
+	       "rb_ractor_t.threads.sched.running|rb_ractor_t.threads.gvl.owner") \
+	MEMBER(ractor_queue, \
+	       "rb_ractor_t.threads.sched.readyq|rb_ractor_t.threads.gvl.waitq") \
+	MEMBER(ractor_queue_count,	"rb_ractor_t.threads.sched.readyq_cnt") \
+	MEMBER(thread_node,		"rb_thread_t.lt_node") \
+	MEMBER(thread_ractor,		"rb_thread_t.ractor") \
+	MEMBER(thread_vm,		"rb_thread_t.vm") \
+	MEMBER(thread_ec,		"rb_thread_t.ec") \
+	MEMBER(thread_name,		"rb_thread_t.name") \
+	MEMBER(thread_tid,		"rb_thread_t.tid") \
+	MEMBER(thread_native,		"rb_thread_t.nt") \
+	MEMBER(thread_queue_node, \
+	       "rb_thread_t.sched.node.readyq|rb_thread_t.native_thread_data.node.gvl") \
+	MEMBER(native_tid,		"struct rb_native_thread.tid") \
+	MEMBER(native_running,		"struct rb_native_thread.running_thread") \
+	MEMBER(native_dedicated,	"struct rb_native_thread.dedicated") \
+	MEMBER(ractor_mn,		"rb_ractor_t.threads.sched.enable_mn_threads") \
+	MEMBER(ec_cfp,			"rb_execution_context_t.cfp") \
+	MEMBER(ec_thread,		"rb_execution_context_t.thread_ptr") \
+	MEMBER(file_io,			"struct RFile.fptr") \
+	MEMBER(io_fd,			"rb_io_t.fd|struct rb_io.fd") \
+	MEMBER(io_mode,			"rb_io_t.mode|struct rb_io.mode") \
+	MEMBER(io_waiters,		"struct rb_io.blocking_operations") \
+	MEMBER(io_fork_gen,		"struct rb_io.fork_generation") \
+	MEMBER(waiter_node, \
+	       "struct waiting_fd.wfd_node|struct rb_io_blocking_operation.list") \
+	MEMBER(waiter_thread,		"struct waiting_fd.th") \
+	MEMBER(waiter_fd,		"struct waiting_fd.fd") \
+	MEMBER(waiter_ec,		"struct rb_io_blocking_operation.ec")
+
+struct layout {
+#define LAYOUT_FIELD(name, paths) int32_t name;
+	LAYOUT_MEMBERS(LAYOUT_FIELD)
+#undef LAYOUT_FIELD
+};
+
+/* The built-in layout of exactly @version ("3.3.8") on @arch ("x86_64"), or NULL. */
+const struct layout *layout_find(const char *version, const char *arch);
+
+/*
+ * Reads the layout from the DWARF in @path, an ELF file (a program, a library, or a separate debug
+ * file; linked). 0, or -errno with @e set and *out untouched: no DWARF, or a required member is
+ * missing. Members that this Ruby does not have are LAYOUT_NONE. The file is not trusted.
+ */
+int layout_from_dwarf(struct layout *out, const char *path, struct err *e);
+
+/* 0 when the members every measurement needs are there and plausible, else -EINVAL with @e set. */
+int layout_check(const struct layout *l, struct err *e);
+
+#endif
