@@ -191,6 +191,14 @@ int site_hit(struct pt_regs *ctx)
 	return 0;
 }
 
+/* The first instruction of a command's main program is next: hold it there (SIGSTOP is 19). */
+SEC("uprobe")
+int hold(struct pt_regs *ctx)
+{
+	bpf_send_signal(19);
+	return 0;
+}
+
 /* A hardware watchpoint on a lock's word fired; the cookie says which word it is. */
 SEC("perf_event")
 int watch_hit(struct bpf_perf_event_data *ctx)

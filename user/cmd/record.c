@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/signalfd.h>
+#include <sys/wait.h>
 
 #include "cmd/cmd.h"
 #include "target/find.h"
@@ -47,6 +48,7 @@ struct options {
 struct recording {
 	struct trace_writer *writer;
 	struct capture *capture;
+	struct launch launch;	/* pid 0 without a command */
 	uint64_t nr_events;
 	int err;
 	struct err e;
@@ -216,8 +218,11 @@ static int open_output(const char *name, struct err *e)
 	return fd >= 0 ? fd : err_sys(e, errno, name);
 }
 
-/* The first Ctrl-C ends the capture in order, the second at once. */
-static int open_stop_fd(void)
+/*
+ * The first Ctrl-C ends the capture in order, the second at once. A command gets its own from the
+ * terminal: its end is the capture's end. @before is the mask to give back to it.
+ */
+static int open_stop_fd(sigset_t *before)
 {
 	sigset_t set;
 
@@ -225,21 +230,35 @@ static int open_stop_fd(void)
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGHUP);
-	sigprocmask(SIG_BLOCK, &set, NULL);
+	sigprocmask(SIG_BLOCK, &set, before);
 	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-static void allow_second_stop(int stop_fd)
+static int take_stop(int stop_fd)
 {
-	struct signalfd_siginfo first;
-	sigset_t set;
+	struct signalfd_siginfo info;
 
-	if (read(stop_fd, &first, sizeof(first)) < 0)
-		return;
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	sigprocmask(SIG_UNBLOCK, &set, NULL);
+	return read(stop_fd, &info, sizeof(info)) == sizeof(info) ? (int)info.ssi_signo : 0;
+}
+
+static enum capture_end run(struct options *o, struct recording *rec, int stop_fd,
+			    const sigset_t *before)
+{
+	for (;;) {
+		enum capture_end end = capture_run(rec->capture, o->duration_ns, stop_fd);
+		int sig;
+
+		if (end != CAPTURE_INTERRUPT)
+			return end;
+		sig = take_stop(stop_fd);
+		if (o->command && !rec->launch.has_ended) {
+			if (sig != SIGINT)	/* the terminal's Ctrl-C reaches it by itself */
+				kill(rec->launch.pid, sig);
+			continue;
+		}
+		sigprocmask(SIG_SETMASK, before, NULL);
+		return end;
+	}
 }
 
 static char *join(int argc, char **argv)
@@ -268,78 +287,135 @@ static void scope_writer(struct trace_writer **w)
 	trace_writer_free(*w);
 }
 
+static void say_target(const struct options *o, const struct tracee *te)
+{
+	const struct proc *p = &te->ruby.proc;
+
+	if (o->quiet)
+		return;
+	fprintf(stderr, "Tracing process %d (%s, Ruby %s)%s\n", p->pid, p->comm, te->ruby.version,
+		o->duration_ns || o->command ? "" : "; Ctrl-C ends it");
+	if ((p->state == 'T' || p->state == 't') && !o->command)
+		fprintf(stderr, "  it is stopped (%s): nothing happens until it continues\n",
+			p->tracer ? "a debugger holds it" : "SIGSTOP");
+}
+
 static int attach_all(const struct options *o, struct capture *c, struct err *e)
 {
 	for (int i = 0; i < o->nr_pids; i++) {
-		const struct ruby *r;
 		int err = capture_add(c, o->pids[i], e);
 
 		if (err)
 			return err;
-		r = &capture_tracee(c, capture_nr_tracees(c) - 1)->ruby;
-		if (!o->quiet)
-			fprintf(stderr, "Tracing process %d (%s, Ruby %s)%s\n", o->pids[i],
-				r->proc.comm, r->version,
-				o->duration_ns ? "" : "; Ctrl-C ends it");
 	}
 	return 0;
 }
 
-static int record(struct options *o, int argc, char **argv, struct err *e)
+/* The command, held before its first line. */
+static int launch(struct options *o, struct recording *rec, const sigset_t *mask, struct err *e)
 {
-	struct recording rec = { 0 };
-	auto_release(scope_capture) struct capture *c = NULL;
-	auto_release(scope_writer) struct trace_writer *w = NULL;
-	auto_close int fd = -1, stop_fd = open_stop_fd();
-	auto_free char *line = join(argc, argv), *facts = NULL, *totals = NULL;
-	enum capture_end end;
-	int err;
+	int err = capture_launch(rec->capture, &rec->launch, o->command, mask, e);
 
-	o->capture.sink = (struct sink){ write_event, &rec };
-	err = capture_open(&c, &o->capture, e);
 	if (err)
 		return err;
-	rec.capture = c;
-	fd = open_output(o->output, e);
-	if (fd < 0)
-		return fd;
-	err = attach_all(o, c, e);
+	if (rec->launch.has_ended)
+		return err_set(e, REASON_NOT_RUBY, -ESRCH, "%s ended without having run Ruby",
+			       o->command[0]);
+	o->pids[o->nr_pids++] = rec->launch.pid;
+	return 0;
+}
+
+static int start(struct options *o, struct recording *rec, const char *line, int fd,
+		 struct trace_writer **w, struct err *e)
+{
+	auto_free char *facts = NULL;
+	int err = attach_all(o, rec->capture, e);
+
 	if (err)
 		return err;
-	facts = record_facts(c, line ? line : "");
+	facts = record_facts(rec->capture, line);
 	if (!facts)
 		return err_nomem(e);
-	err = trace_writer_open(&w, fd, facts, e);
+	err = trace_writer_open(w, fd, facts, e);
 	if (err)
 		return err;
-	rec.writer = w;
-	err = capture_start(c, e);
-	if (err)
-		return err;
-	end = capture_run(c, o->duration_ns, stop_fd);
-	if (end == CAPTURE_INTERRUPT)
-		allow_second_stop(stop_fd);
-	capture_stop(c);
-	totals = record_totals(c, end);
-	if (!rec.err && totals)
-		rec.err = trace_finish(w, totals, &rec.e);
-	if (rec.err) {
-		*e = rec.e;
-		return rec.err;
+	rec->writer = *w;
+	err = capture_start(rec->capture, e);
+	for (uint32_t i = 0; !err && i < capture_nr_tracees(rec->capture); i++)
+		say_target(o, capture_tracee(rec->capture, i));
+	return err;
+}
+
+static int finish(const struct options *o, struct recording *rec, enum capture_end end, struct err *e)
+{
+	auto_free char *totals = NULL;
+
+	capture_stop(rec->capture);
+	totals = record_totals(rec->capture, end);
+	if (!rec->err)
+		rec->err = totals ? trace_finish(rec->writer, totals, &rec->e) : err_nomem(&rec->e);
+	if (rec->err) {
+		*e = rec->e;
+		return rec->err;
 	}
 	if (!o->quiet)
 		fprintf(stderr, "%s: %lu events, %lu bytes (%s). See: gvlscope report %s\n", o->output,
-			rec.nr_events, trace_writer_bytes(w), capture_end_name(end), o->output);
+			rec->nr_events, trace_writer_bytes(rec->writer), capture_end_name(end),
+			o->output);
 	return 0;
+}
+
+static int record(struct options *o, struct recording *rec, const char *line, struct err *e)
+{
+	sigset_t before;
+	auto_release(scope_capture) struct capture *c = NULL;
+	auto_release(scope_writer) struct trace_writer *w = NULL;
+	auto_close int fd = -1, stop_fd = open_stop_fd(&before);
+	enum capture_end end;
+	int err;
+
+	o->capture.sink = (struct sink){ write_event, rec };
+	err = capture_open(&c, &o->capture, e);
+	if (err)
+		return err;
+	rec->capture = c;
+	fd = open_output(o->output, e);
+	if (fd < 0)
+		return fd;
+	err = o->command ? launch(o, rec, &before, e) : 0;
+	if (!err)
+		err = start(o, rec, line, fd, &w, e);
+	launch_release(&rec->launch);
+	if (err)
+		return err;
+	end = run(o, rec, stop_fd, &before);
+	return finish(o, rec, end, e);
+}
+
+/* What a shell would have seen of the command: its exit status, or its death by a signal. */
+static int command_status(struct launch *l)
+{
+	launch_wait(l);
+	if (!WIFSIGNALED(l->status))
+		return WEXITSTATUS(l->status);
+	signal(WTERMSIG(l->status), SIG_DFL);
+	raise(WTERMSIG(l->status));
+	return 128 + WTERMSIG(l->status);
 }
 
 int cmd_record(int argc, char **argv)
 {
 	struct options o;
+	struct recording rec = { 0 };
 	struct err e = { 0 };
+	auto_free char *line = join(argc, argv);
 	int err = parse(&o, argc, argv, &e);
 
 	if (!err)
-		err = record(&o, argc, argv, &e);
-	return err ? cmd_fail(&e) : EXIT_DONE;
+		err = record(&o, &rec, line ? line : "", &e);
+	if (err)
+		cmd_fail(&e);
+	if (rec.launch.pid)
+		return command_status(&rec.launch);
+	return err ? (int)reason_status(e.reason) : EXIT_DONE;
 }

@@ -179,6 +179,15 @@ int capture_add(struct capture *c, pid_t pid, struct err *e)
 	return add(c, pid, NULL, e);
 }
 
+int capture_launch(struct capture *c, struct launch *l, char **argv, const sigset_t *mask,
+		   struct err *e)
+{
+	bool is_multi;
+	int prog_fd = tracer_hold_program(c->tracer, &is_multi);
+
+	return launch_start(l, argv, mask, prog_fd, is_multi, e);
+}
+
 int capture_start(struct capture *c, struct err *e)
 {
 	c->running = true;

@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 #include "probe/cost.h"
+#include "probe/launch.h"
 #include "probe/tracee.h"
 #include "util/err.h"
 
@@ -43,6 +44,10 @@ void capture_free(struct capture *c);		/* NULL is fine; removes every probe */
  * @e set and the process left alone.
  */
 int capture_add(struct capture *c, pid_t pid, struct err *e);
+
+/* Starts @argv and holds it before its program's first line; see launch_start(). */
+int capture_launch(struct capture *c, struct launch *l, char **argv, const sigset_t *mask,
+		   struct err *e);
 
 /* Probes on: events go to the sink from now on. 0 or -errno with @e set. */
 int capture_start(struct capture *c, struct err *e);

@@ -68,9 +68,12 @@ static int load(struct tracer *t, const struct tracer_options *opt, struct err *
 	t->skel = lock_bpf__open();
 	if (!t->skel)
 		return explain(-errno, e);
-	if (opt->has_uprobe_multi)
+	if (opt->has_uprobe_multi) {
 		bpf_program__set_expected_attach_type(t->skel->progs.site_hit,
 						      UPROBE_MULTI_ATTACH_TYPE);
+		bpf_program__set_expected_attach_type(t->skel->progs.hold,
+						      UPROBE_MULTI_ATTACH_TYPE);
+	}
 	bpf_map__set_max_entries(t->skel->maps.ring, opt->ring_bytes);
 	err = lock_bpf__load(t->skel);
 	if (err)
@@ -78,6 +81,7 @@ static int load(struct tracer *t, const struct tracer_options *opt, struct err *
 	/* attached by hand where they are wanted */
 	bpf_program__set_autoattach(t->skel->progs.site_hit, false);
 	bpf_program__set_autoattach(t->skel->progs.watch_hit, false);
+	bpf_program__set_autoattach(t->skel->progs.hold, false);
 	err = lock_bpf__attach(t->skel);
 	return err ? explain(err, e) : 0;
 }
@@ -126,6 +130,12 @@ void tracer_free(struct tracer *t)
 		munmap(t->locks, t->locks_bytes);
 	lock_bpf__destroy(t->skel);
 	free(t);
+}
+
+int tracer_hold_program(const struct tracer *t, bool *is_multi)
+{
+	*is_multi = t->is_multi;
+	return bpf_program__fd(t->skel->progs.hold);
 }
 
 int tracer_target(struct tracer *t, pid_t tgid, const struct target_cfg *cfg, struct err *e)

@@ -31,6 +31,9 @@ struct tracer_options {
 int tracer_open(struct tracer **out, const struct tracer_options *opt, struct err *e);
 void tracer_free(struct tracer *t);	/* NULL is fine; removes every probe */
 
+/* The program that stops whoever runs into it, for a uprobe; how it was loaded. */
+int tracer_hold_program(const struct tracer *t, bool *is_multi);
+
 /* Adds, changes or removes the process @tgid. Numbers are those of this tool's pid namespace. */
 int tracer_target(struct tracer *t, pid_t tgid, const struct target_cfg *cfg, struct err *e);
 void tracer_remove_target(struct tracer *t, pid_t tgid);

@@ -16,7 +16,7 @@
 #include "util/scope.h"
 
 #define MAX_CHAIN 16		/* typedefs and qualifiers in a row; structures inside structures */
-#define MAX_TYPES 16		/* distinct TYPEs in LAYOUT_MEMBERS */
+#define MAX_TYPES 64		/* distinct TYPEs in LAYOUT_MEMBERS, at most */
 #define UNSEEN UINT8_MAX
 
 struct want {
