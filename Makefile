@@ -100,7 +100,7 @@ check: all $(UNIT) $(B)/tools/trace-gen arm64
 	tests/run $(UNIT) $(sort $(wildcard tests/*.t))
 
 clean:
-	rm -rf $(B)/user $(B)/tests $(B)/tools $(B)/bpf $(B)/san $(B)/fuzz $(B)/tools $(LIB) $(B)/gvlscope
+	rm -rf $(B)/user $(B)/tests $(B)/bpf $(B)/san $(B)/fuzz $(B)/tools $(LIB) $(B)/gvlscope
 
 -include $(OBJ:.o=.d) $(B)/user/main.d $(UNIT:$(B)/tests/%=$(B)/tests/unit/%.d) \
 	$(patsubst %.bpf.o,%.bpf.d,$(SKEL:.skel.h=.bpf.o)) \

@@ -6,51 +6,14 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Text from outside may hold any bytes; JSON holds UTF-8. */
-static json_t *text(const char *s)
-{
-	json_t *j = json_string(s);
-	char ascii[4096];
-	size_t i;
-
-	if (j)
-		return j;
-	for (i = 0; s[i] && i < sizeof(ascii) - 1; i++)
-		ascii[i] = s[i] & 0x80 ? '?' : s[i];
-	ascii[i] = '\0';
-	return json_string(ascii);
-}
-
-static json_t *target(const struct tracee *te)
-{
-	const struct ruby *r = &te->ruby;
-	bool dwarf = r->layout_source == LAYOUT_FROM_DWARF ||
-		     r->layout_source == LAYOUT_FROM_DEBUG_FILE;
-	json_t *j = json_object();
-
-	json_object_set_new(j, "pid", json_integer(te->pid));
-	json_object_set_new(j, "comm", text(r->proc.comm));
-	json_object_set_new(j, "ruby", text(r->version));
-	json_object_set_new(j, "description", text(r->description));
-	json_object_set_new(j, "exe", text(r->exe));
-	json_object_set_new(j, "libruby", text(r->object.path));
-	json_object_set_new(j, "build_id", text(r->object.build_id));
-	json_object_set_new(j, "stripped", json_boolean(!r->object.has_symtab));
-	json_object_set_new(j, "symbols", json_string(r->layout_source == LAYOUT_FROM_DWARF ||
-						      r->layout_source == LAYOUT_FROM_DEBUG_FILE ?
-						      "dwarf" : r->object.has_symtab ?
-						      "symtab" : "none"));
-	json_object_set_new(j, "layout", json_string(dwarf ? "dwarf" : "table"));
-	json_object_set_new(j, "method", json_string(tracee_method(te)));
-	return j;
-}
+#include "cmd/target_json.h"
 
 static json_t *targets(const struct capture *c)
 {
 	json_t *list = json_array();
 
 	for (uint32_t i = 0; i < capture_nr_tracees(c); i++)
-		json_array_append_new(list, target(capture_tracee(c, i)));
+		json_array_append_new(list, target_json(capture_tracee(c, i)));
 	return list;
 }
 
@@ -88,7 +51,7 @@ char *record_facts(const struct capture *c, const char *command_line)
 
 	uname(&un);
 	json_object_set_new(j, "tool", json_pack("{s:s, s:o}", "version", GVLSCOPE_VERSION,
-						 "options", text(command_line)));
+						 "options", text_json(command_line)));
 	json_object_set_new(j, "host", json_pack("{s:s, s:s, s:i}", "kernel", un.release, "arch",
 						 un.machine, "cpus",
 						 (int)sysconf(_SC_NPROCESSORS_ONLN)));

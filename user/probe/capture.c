@@ -146,37 +146,61 @@ void capture_free(struct capture *c)
 	free(c);
 }
 
-static int add(struct capture *c, pid_t pid, const struct tracee *parent, struct err *e)
+/* Takes @te over, opened with status @err; starts it where the others run already. */
+static int take_in(struct capture *c, struct tracee *te, int err, struct err *e)
 {
-	auto_free struct tracee *te = calloc(1, sizeof(*te));
-	uint16_t id = c->nr_tracees;
-	int err;
+	uint16_t id = te->id;
 
-	if (!te)
-		return err_nomem(e);
-	if (id == MAX_TARGETS)
-		return err_set(e, REASON_SYS, -ENOSPC, "more than %d processes", MAX_TARGETS);
-	err = tracee_open(te, c->tracer, id, pid, c->opt.method, &c->opt.ruby, parent, e);
 	if (!err) {
 		te->sink = c->opt.sink;
 		te->follow = c->opt.children;
 		names_init(&c->names[id]);
 		c->tracees[c->nr_tracees++] = te;
 		err = c->running && !c->paused ? tracee_start(te, e) : 0;
+		if (err)
+			c->nr_tracees--;
 	}
 	if (err) {
-		if (c->nr_tracees > id)
-			c->nr_tracees--;
 		tracee_free(te);
-		return err;
+		free(te);
 	}
-	take_ptr(te);
-	return 0;
+	return err;
+}
+
+static struct tracee *new_tracee(struct capture *c, struct err *e)
+{
+	struct tracee *te = c->nr_tracees < MAX_TARGETS ? calloc(1, sizeof(*te)) : NULL;
+
+	if (!te)
+		err_set(e, REASON_SYS, -ENOSPC, "more than %d processes", MAX_TARGETS);
+	return te;
+}
+
+static int add(struct capture *c, pid_t pid, const struct tracee *parent, struct err *e)
+{
+	struct tracee *te = new_tracee(c, e);
+
+	if (!te)
+		return -ENOSPC;
+	return take_in(c, te, tracee_open(te, c->tracer, c->nr_tracees, pid, c->opt.method,
+					  &c->opt.ruby, parent, e), e);
 }
 
 int capture_add(struct capture *c, pid_t pid, struct err *e)
 {
 	return add(c, pid, NULL, e);
+}
+
+int capture_add_as(struct capture *c, pid_t pid,
+		   int (*present)(struct tracee *te, const void *arg, struct err *e),
+		   const void *arg, struct err *e)
+{
+	struct tracee *te = new_tracee(c, e);
+
+	if (!te)
+		return -ENOSPC;
+	tracee_init(te, c->tracer, c->nr_tracees, pid, c->opt.method);
+	return take_in(c, te, present(te, arg, e), e);
 }
 
 int capture_launch(struct capture *c, struct launch *l, char **argv, const sigset_t *mask,

@@ -45,6 +45,11 @@ void capture_free(struct capture *c);		/* NULL is fine; removes every probe */
  */
 int capture_add(struct capture *c, pid_t pid, struct err *e);
 
+/* The same for a process that is no Ruby: @present fills in what is known of it. */
+int capture_add_as(struct capture *c, pid_t pid,
+		   int (*present)(struct tracee *te, const void *arg, struct err *e),
+		   const void *arg, struct err *e);
+
 /* Starts @argv and holds it before its program's first line; see launch_start(). */
 int capture_launch(struct capture *c, struct launch *l, char **argv, const sigset_t *mask,
 		   struct err *e);

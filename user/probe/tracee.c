@@ -427,21 +427,23 @@ static int inherit(struct tracee *te, const struct tracee *parent, struct err *e
 	return 0;
 }
 
+void tracee_init(struct tracee *te, struct tracer *t, uint16_t id, pid_t pid, enum method method)
+{
+	*te = (struct tracee){
+		.tracer = t, .id = id, .pid = pid, .method = method,
+		.resume = SOURCE_WATCH, .probes = UPROBES_NONE,
+		.check_period_ns = LEARN_CHECK_PERIOD_NS,
+		.ruby = { .proc = { .pidfd = -1 } },
+	};
+}
+
 int tracee_open(struct tracee *te, struct tracer *t, uint16_t id, pid_t pid,
 		enum method method, const struct ruby_options *opt, const struct tracee *parent,
 		struct err *e)
 {
 	int err;
 
-	memset(te, 0, sizeof(*te));
-	te->ruby.proc.pidfd = -1;
-	te->tracer = t;
-	te->id = id;
-	te->pid = pid;
-	te->resume = SOURCE_WATCH;
-	te->check_period_ns = LEARN_CHECK_PERIOD_NS;
-	te->probes = UPROBES_NONE;
-	te->method = method;
+	tracee_init(te, t, id, pid, method);
 	if (parent)
 		return inherit(te, parent, e);
 	err = ruby_open(&te->ruby, pid, opt, e);

@@ -68,6 +68,9 @@ struct tracee {
 	bool gone;		/* ended, or runs another program now */
 };
 
+/* Nothing is known of the process yet. */
+void tracee_init(struct tracee *te, struct tracer *t, uint16_t id, pid_t pid, enum method method);
+
 /*
  * Prepares to trace @pid; @parent, if not NULL, is the tracee it was forked from, whose findings
  * hold for the child too. 0, or -errno with @e set. tracee_free() in both cases.

@@ -55,7 +55,8 @@ enum exit_status {
 	REASON(NO_BTF,		"no-btf",		EXIT_CANNOT, \
 	       "use a kernel built with CONFIG_DEBUG_INFO_BTF (5.8 or later)") \
 	REASON(NO_WATCHPOINT,	"no-watchpoint",	EXIT_CANNOT, \
-	       "end the debugger that holds the debug registers, or use --method sites") \
+	       "none is needed for the default method; --method watch needs a machine that has them " \
+	       "and no debugger that holds them all") \
 	REASON(NO_UPROBE,	"no-uprobe",		EXIT_CANNOT, \
 	       "use a kernel with CONFIG_UPROBES, or --method watch") \
 	REASON(NO_SITES,	"no-sites",		EXIT_CANNOT, \

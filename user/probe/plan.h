@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Which method serves each measurement, or why none does. Pure: facts in, rows out. */
+#ifndef GVL_PROBE_PLAN_H
+#define GVL_PROBE_PLAN_H
+
+#include <stdbool.h>
+
+#include "probe/facts.h"
+
+struct plan {
+	const char *method;	/* "sites", "watch"; NULL where it cannot be measured */
+	const char *check;	/* what else verifies it, or NULL */
+	struct err why;		/* where method is NULL */
+};
+
+/*
+ * For the lock: @has_sites says whether the process's code has places to probe. A missing
+ * prerequisite is named by the first fact that fails.
+ */
+struct plan plan_gvl(const struct facts *f, bool has_sites);
+
+#endif
