@@ -61,7 +61,7 @@ static __always_inline void lock_emit(const struct hit *h, __u8 kind, __u64 thre
 	bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
 }
 
-/* Tells the scheduler's programs whose off-CPU time matters. Returns EVENT_OWNER_OFF_CPU or 0. */
+/* Tells the scheduler's programs whose off-CPU time matters. Returns flags for EVENT_OWNER. */
 static __always_inline __u8 owner_moves(const struct hit *h, __u64 owner)
 {
 	struct task_state *old = NULL, *new;
@@ -80,7 +80,7 @@ static __always_inline __u8 owner_moves(const struct hit *h, __u64 owner)
 		return 0;
 	new = task_state(h->tgid, tid, tid == h->tid);
 	if (!new)
-		return EVENT_OWNER_OFF_CPU;
+		return tid ? EVENT_OWNER_OFF_CPU : EVENT_OWNER_NO_TASK;
 	new->lock = h->lock + 1;
 	if (tid == h->tid)
 		new->on_cpu = 1;

@@ -24,6 +24,7 @@ enum event_flag {
 	EVENT_OWNER_OFF_CPU = 1 << 0,	/* OWNER, STATE: the new owner's task is not on a CPU */
 	EVENT_QUEUE_EMPTY = 1 << 1,	/* OWNER: nobody was queued after the write */
 	EVENT_PREEMPTED = 1 << 2,	/* OFF_CPU: still runnable */
+	EVENT_OWNER_NO_TASK = 1 << 3,	/* OWNER: an M:N thread that no task runs yet */
 };
 
 #endif

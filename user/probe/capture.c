@@ -227,7 +227,7 @@ int capture_start(struct capture *c, struct err *e)
 
 static void end_tracee(struct capture *c, struct tracee *te)
 {
-	uint64_t end_ns = te->source != SOURCE_NONE ? tracee_stop(te) : te->end_ns;
+	uint64_t end_ns = te->source != SOURCE_NONE ? tracee_pause(te) : te->end_ns;
 
 	tracer_drain(c->tracer);
 	tracee_close_window(te, end_ns);

@@ -176,13 +176,13 @@ void cost_try(struct cost *out, bool *has_uprobe_multi, bool *has_watch)
 
 void cost_measure(struct cost *out)
 {
-	struct scratch_job job = { .work = SCRATCH_EMULATED, .turns = 20000 };
+	struct scratch_job job = { .work = SCRATCH_EMULATED, .turns = 4000 };
 	struct scratch s;
 
 	if (scratch_start(&s))
 		return;
 	out->emulated_ns = with_uprobe(&s, &job, out->is_multi);
-	job = (struct scratch_job){ .work = SCRATCH_STEPPED, .turns = 3000 };
+	job = (struct scratch_job){ .work = SCRATCH_STEPPED, .turns = 1000 };
 	out->stepped_ns = with_uprobe(&s, &job, out->is_multi);
 	job.work = SCRATCH_STORE;
 	out->watch_ns = with_watch(&s, &job);

@@ -62,10 +62,10 @@ bool learn_prove(struct tracee *te)
 		c = tracer_site_count(te->tracer, s);
 		if (c.matches) {
 			s->state = SITE_PROVEN;
-			te->is_news = true;
+			te->is_news = te->is_regrouped = true;
 		} else if (c.hits >= DISPROOF_HITS) {
 			s->state = SITE_DISPROVEN;
-			te->is_news = is_worth_it = true;
+			te->is_news = te->is_regrouped = is_worth_it = true;
 		}
 	}
 	return is_worth_it;
@@ -100,6 +100,7 @@ bool learn_writers(struct tracee *te)
 	if (w.is_new)
 		te->hits_at_news = w.hits;
 	te->is_news |= w.is_new;
+	te->is_regrouped |= w.is_new;
 	return w.is_new;
 }
 

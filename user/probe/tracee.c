@@ -14,6 +14,8 @@ enum {
 	RACTORS_MAX = 1024,
 };
 
+#define ASTRAY_NS (200 * NS_PER_MS)
+
 const char *method_name(enum method m)
 {
 	return m == METHOD_SITES ? "sites" : "watch";
@@ -154,28 +156,48 @@ static void close_watches(struct tracee *te)
 	}
 }
 
+static int place(struct tracee *te, struct uprobes *u, enum site_state state, uint32_t generation,
+		 struct err *e)
+{
+	return tracer_probe_sites(te->tracer, u, te->pid, te->ruby.object.open_path, te->sites,
+				  te->nr_sites, state, generation, e);
+}
+
 /*
  * Probes what is not disproven. An older set stays until the new one has taken over at one moment:
  * no event is missed, and one that both see is told once (lock_state.same) or ignored by readers.
  */
 static int probe_sites(struct tracee *te, struct err *e)
 {
-	struct uprobes old = te->probes;
+	struct uprobes proven = UPROBES_NONE, candidates = UPROBES_NONE;
 	uint32_t next = (te->generation + 1) % SITE_GENERATIONS;
-	int err = tracer_probe_sites(te->tracer, &te->probes, te->pid, te->ruby.object.open_path,
-				     te->sites, te->nr_sites, next, e);
+	int err = place(te, &proven, SITE_PROVEN, next, e);
 
+	if (!err)
+		err = place(te, &candidates, SITE_CANDIDATE, next, e);
 	if (err) {
-		te->probes = old;
+		uprobes_detach(&proven);
 		return err;
 	}
 	te->generation = next;
 	te->was_probed = true;
+	te->is_regrouped = false;
 	err = set_source(te, te->source, e);
-	uprobes_detach(&old);
+	uprobes_detach(&te->proven);
+	uprobes_detach(&te->candidates);
+	te->proven = proven;
+	te->candidates = candidates;
 	for (uint32_t i = 0; i < te->nr_locks; i++)
 		te->locks[i].same = tracer_lock(te->tracer, te->locks[i].id)->same;
 	return err;
+}
+
+/* For a new window: the candidates are still placed, if nothing was learned since. */
+static int resume_sites(struct tracee *te, struct err *e)
+{
+	if (!te->was_probed || te->is_regrouped)
+		return probe_sites(te, e);
+	return place(te, &te->proven, SITE_PROVEN, te->generation, e);
 }
 
 static void emit_state(struct tracee *te, struct tracee_lock *l, const struct lock_reading *now)
@@ -256,7 +278,7 @@ int tracee_start(struct tracee *te, struct err *e)
 		te->locks[i].open = false;
 	}
 	if (te->resume == SOURCE_SITES) {
-		err = probe_sites(te, e);
+		err = resume_sites(te, e);
 		te->next_check_ns = now;
 	} else {
 		err = open_watches(te, e);
@@ -274,7 +296,7 @@ int tracee_start(struct tracee *te, struct err *e)
 	return 0;
 }
 
-uint64_t tracee_stop(struct tracee *te)
+uint64_t tracee_pause(struct tracee *te)
 {
 	uint64_t end_ns = clock_now_ns();
 
@@ -282,7 +304,9 @@ uint64_t tracee_stop(struct tracee *te)
 		te->resume = te->source;
 	set_source(te, SOURCE_NONE, NULL);
 	close_watches(te);
-	uprobes_detach(&te->probes);
+	uprobes_detach(&te->proven);
+	if (te->is_regrouped)		/* some of these are proven by now, and hit */
+		uprobes_detach(&te->candidates);
 	te->check_until_ns = 0;
 	te->end_ns = end_ns;
 	return end_ns;
@@ -307,27 +331,30 @@ static void begin_anew(struct tracee *te, struct tracee_lock *l)
 	snapshot(te, l);
 }
 
-/* True when the word differs from the last event's owner though no event is under way. */
-static bool is_word_astray(struct tracee *te, struct tracee_lock *l)
+/*
+ * True when the word has differed from the last event's owner for ASTRAY_NS without an event. A
+ * probe runs some instructions after the write, and its task may lose the CPU in between.
+ */
+static bool is_word_astray(struct tracee *te, struct tracee_lock *l, uint64_t now_ns)
 {
 	volatile struct lock_state *state = tracer_lock(te->tracer, l->id);
+	uint32_t seq = __atomic_load_n(&state->seq, __ATOMIC_ACQUIRE);
+	uint64_t owner;
 
-	for (int i = 0; i < 50; i++) {
-		uint32_t seq = __atomic_load_n(&state->seq, __ATOMIC_ACQUIRE);
-		uint64_t owner;
-
-		if (state->owner == OWNER_UNKNOWN ||
-		    proc_read_u64(&te->ruby.proc, l->owner_word, &owner) || owner == state->owner ||
-		    __atomic_load_n(&state->seq, __ATOMIC_ACQUIRE) != seq)
-			return false;
-		/* the probe runs some instructions after the write: give it its time */
-		for (volatile int spin = 0; spin < 1000; spin++)
-			;
+	if (state->owner == OWNER_UNKNOWN ||
+	    proc_read_u64(&te->ruby.proc, l->owner_word, &owner) || owner == state->owner) {
+		l->astray_since_ns = 0;
+		return false;
 	}
-	return true;
+	if (!l->astray_since_ns || l->astray_seq != seq || l->astray_owner != owner) {
+		l->astray_since_ns = now_ns;
+		l->astray_seq = seq;
+		l->astray_owner = owner;
+	}
+	return now_ns - l->astray_since_ns >= ASTRAY_NS;
 }
 
-static bool check_words(struct tracee *te)
+static bool check_words(struct tracee *te, uint64_t now_ns)
 {
 	bool astray = false;
 
@@ -335,9 +362,10 @@ static bool check_words(struct tracee *te)
 		struct tracee_lock *l = &te->locks[i];
 		uint64_t same = tracer_lock(te->tracer, l->id)->same;
 
-		if (!l->open || (same == l->same && !is_word_astray(te, l)))
+		if (!l->open || (same == l->same && !is_word_astray(te, l, now_ns)))
 			continue;
 		l->same = same;
+		l->astray_since_ns = 0;
 		begin_anew(te, l);
 		astray = true;
 	}
@@ -396,7 +424,7 @@ void tracee_tick(struct tracee *te, uint64_t now_ns)
 {
 	if (te->source == SOURCE_NONE || te->gone)
 		return;
-	if (check_words(te) && te->source == SOURCE_SITES) {
+	if (check_words(te, now_ns) && te->source == SOURCE_SITES) {
 		watch_again(te, now_ns);
 		return;
 	}
@@ -431,7 +459,7 @@ void tracee_init(struct tracee *te, struct tracer *t, uint16_t id, pid_t pid, en
 {
 	*te = (struct tracee){
 		.tracer = t, .id = id, .pid = pid, .method = method,
-		.resume = SOURCE_WATCH, .probes = UPROBES_NONE,
+		.resume = SOURCE_WATCH, .proven = UPROBES_NONE, .candidates = UPROBES_NONE,
 		.check_period_ns = LEARN_CHECK_PERIOD_NS,
 		.ruby = { .proc = { .pidfd = -1 } },
 	};
@@ -460,7 +488,8 @@ void tracee_forget(struct tracee *te)
 	if (!te->tracer || te->gone)
 		return;
 	if (te->source != SOURCE_NONE)
-		tracee_stop(te);
+		tracee_pause(te);
+	uprobes_detach(&te->candidates);
 	learn_save(te);
 	for (uint32_t i = 0; i < te->nr_locks; i++)
 		tracer_remove_lock(te->tracer, te->pid, te->locks[i].owner_word);

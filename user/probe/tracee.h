@@ -38,6 +38,8 @@ struct tracee_lock {
 	uint64_t same;		/* lock_state.same when last looked at */
 	bool open;		/* a STATE went out, its STATE_END not yet */
 	bool watched;
+	uint64_t astray_since_ns, astray_owner;	/* the word differs from what was told, 0: no */
+	uint32_t astray_seq;
 	struct watch watch[2];	/* by enum word */
 };
 
@@ -55,8 +57,9 @@ struct tracee {
 	uint32_t nr_locks;
 	struct site sites[SITES_MAX];
 	size_t nr_sites;
-	struct uprobes probes;
+	struct uprobes proven, candidates;	/* placed; candidates stay on between windows */
 	uint32_t generation;
+	bool is_regrouped;	/* what is placed does not match the sites' states any more */
 	bool is_news;		/* something was learned that the cache does not have */
 	bool from_cache;
 	uint64_t writer_hits, hits_at_news, watch_since_ns;
@@ -84,10 +87,10 @@ void tracee_free(struct tracee *te);
 int tracee_start(struct tracee *te, struct err *e);
 
 /*
- * Ends a window: probes off. Call tracee_close_window() with the returned time (ns) once the ring
- * was drained.
+ * Ends a window: probes that are hit go off. Call tracee_close_window() with the returned time (ns)
+ * once the ring was drained.
  */
-uint64_t tracee_stop(struct tracee *te);
+uint64_t tracee_pause(struct tracee *te);
 void tracee_close_window(struct tracee *te, uint64_t end_ns);
 
 /* Regular work: learn, switch from watching to probing, check, find new Ractors. */

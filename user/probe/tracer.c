@@ -210,7 +210,8 @@ int tracer_watch(struct tracer *t, struct watch *w, uint64_t addr, enum word wor
 }
 
 int tracer_probe_sites(struct tracer *t, struct uprobes *u, pid_t tgid, const char *path,
-		       struct site *sites, size_t n, uint32_t generation, struct err *e)
+		       struct site *sites, size_t n, enum site_state state, uint32_t generation,
+		       struct err *e)
 {
 	uint64_t offsets[UPROBES_MAX], cookies[UPROBES_MAX];
 	size_t k = 0;
@@ -218,7 +219,7 @@ int tracer_probe_sites(struct tracer *t, struct uprobes *u, pid_t tgid, const ch
 	for (size_t i = 0; i < n && k < UPROBES_MAX; i++) {
 		struct site *s = &sites[i];
 
-		if (s->state == SITE_DISPROVEN)
+		if (s->state != state)
 			continue;
 		if (!s->number && t->nr_sites + 1 < MAX_SITES) {
 			s->number = ++t->nr_sites;
@@ -227,6 +228,9 @@ int tracer_probe_sites(struct tracer *t, struct uprobes *u, pid_t tgid, const ch
 		offsets[k] = s->probe_offset;
 		cookies[k++] = SITE_COOKIE_PLACED(s->cookie, s->number, generation);
 	}
+	*u = UPROBES_NONE;
+	if (!k)
+		return 0;
 	return uprobes_attach(u, bpf_program__fd(t->skel->progs.site_hit), t->is_multi, tgid, path,
 			      offsets, cookies, k, e);
 }

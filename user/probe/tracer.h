@@ -52,11 +52,12 @@ uint32_t tracer_nr_locks(const struct tracer *t);
 
 int tracer_watch(struct tracer *t, struct watch *w, uint64_t addr, enum word word, struct err *e);
 /*
- * Probes those of @sites that are not disproven, as @generation; numbers the ones that have no
- * number yet. Their hits count once the target's configuration names the generation.
+ * Probes those of @sites that are in @state, as @generation; numbers the ones that have no number
+ * yet. Their hits count once the target's configuration names the generation.
  */
 int tracer_probe_sites(struct tracer *t, struct uprobes *u, pid_t tgid, const char *path,
-		       struct site *sites, size_t n, uint32_t generation, struct err *e);
+		       struct site *sites, size_t n, enum site_state state, uint32_t generation,
+		       struct err *e);
 struct site_count tracer_site_count(const struct tracer *t, const struct site *s);
 
 /* Runs of all emulated or all stepped sites. */
