@@ -92,7 +92,8 @@ static int write_trace(int fd, struct mix *m, uint64_t owners)
 	printf("wrote %ju events, %ju owner changes, %ju bytes: %.2f bytes for an owner change,"
 	       " %.0f ns an event\n",
 	       (uintmax_t)nr, (uintmax_t)m->owner_changes, (uintmax_t)trace_writer_bytes(w),
-	       (double)trace_writer_bytes(w) / m->owner_changes, taken_ns / nr);
+	       owners ? (double)trace_writer_bytes(w) / m->owner_changes : 0,
+	       nr ? taken_ns / nr : 0);
 	trace_writer_free(w);
 	return 0;
 }

@@ -196,13 +196,13 @@ static void bytes_after_the_last_chunk_are_noticed(void **state)
 
 /* A trace that was well made from bad contents: all checksums fit. */
 struct craft {
-	uint8_t file[8192];
+	uint8_t file[16384];
 	size_t size;
 	struct encoder encoder;
 	struct chunk chunk;
 };
 
-/* The start of a trace, and the events of one chunk to be spoiled. */
+/* The start of a trace, and the events of one chunk. */
 static void craft_start(struct craft *k)
 {
 	size_t size;
@@ -238,7 +238,7 @@ static void craft_chunk(struct craft *k, const void *raw, size_t raw_size)
 
 static void craft_events(struct craft *k)
 {
-	uint8_t raw[4096];
+	uint8_t raw[32768];
 	size_t size = TRACE_TABLE_SIZE;
 
 	for (int i = 0; i < COLUMN_COUNT; i++) {
@@ -249,6 +249,18 @@ static void craft_events(struct craft *k)
 		size += c->size;
 	}
 	craft_chunk(k, raw, size);
+}
+
+/* The same with a good chunk before it, of which the reader may remember nothing. */
+static void craft_second(struct craft *k)
+{
+	struct chunk c;
+
+	craft_start(k);
+	c = k->chunk;
+	craft_events(k);
+	c.number++;
+	k->chunk = c;
 }
 
 /* What to spoil: a byte of a column, a column's size, or the header. */
@@ -277,6 +289,8 @@ static const struct spoil spoils[] = {
 	BYTE("a tid that is not known", COLUMN_RARE, 2, TID_OWNER << SHAPE_TID),
 	BYTE("a tid that is not known", COLUMN_RARE, 2, TID_SUBJECT << SHAPE_TID),
 	BYTE("a tid out of range", COLUMN_RARE, 2 * SHAPE_SIZE, 0x9b),
+	{ .why = "a time out of range", .column = COLUMN_TIME_HIGH, .value = 0xff, .size = 9,
+	  .grow = 4 },
 	BYTES("a sequence number out of range", COLUMN_RARE, 2 * SHAPE_SIZE + 2, 0xff, 5),
 	BYTE("a text of impossible length", COLUMN_RARE, AT_TEXT, 0),
 	BYTE("a text of impossible length", COLUMN_RARE, AT_TEXT, EVENT_TEXT_MAX + 1),
@@ -311,7 +325,7 @@ static const struct spoil spoils[] = {
 	HEADER("larger than its contents", .stored_size = 4096),
 	HEADER("holds less than its header says", .raw_size = 4096),
 	HEADER("Destination buffer is too small", .raw_size = 60),
-	HEADER("a chunk is missing", .number = 2),
+	HEADER("a chunk is missing", .number = 3),
 	HEADER("text with events", .kind = CHUNK_TOTALS),
 	HEADER("facts that are not the first chunk", .kind = CHUNK_FACTS),
 };
@@ -340,27 +354,33 @@ static void spoil_header(struct chunk *c, const struct chunk *by)
 	c->last_ns = by->last_ns ? by->last_ns : c->last_ns;
 }
 
+/* The file reads without error, and has so many events. */
+static void assert_reads(const uint8_t *data, size_t size, size_t nr, bool is_complete)
+{
+	auto_close int fd = file_of(data, size);
+	struct reading in;
+
+	file_read(&in, fd, NULL, 0);
+	assert_string_equal(in.e.msg, "");
+	assert_int_equal(in.got, 0);
+	assert_int_equal(in.nr, nr);
+	assert_int_equal(in.is_complete, is_complete);
+}
+
 static void checksums_do_not_make_nonsense_a_trace(void **state)
 {
 	auto_free struct craft *k = calloc(1, sizeof(*k));
 
 	(void)state;
 	assert_non_null(k);
-	craft_start(k);
+	craft_second(k);
 	craft_events(k);
-	{
-		auto_close int fd = file_of(k->file, k->size);
-		struct reading in;
-
-		file_read(&in, fd, NULL, 0);
-		assert_string_equal(in.e.msg, "");
-		assert_int_equal(in.nr, NR_SMALL);
-	}
+	assert_reads(k->file, k->size, 2 * NR_SMALL, false);
 
 	for (size_t i = 0; i < ARRAY_LEN(spoils); i++) {
 		const struct spoil *s = &spoils[i];
 
-		craft_start(k);
+		craft_second(k);
 		spoil_column(&k->encoder.columns[s->column], s);
 		spoil_header(&k->chunk, &s->chunk);
 		craft_events(k);
@@ -386,6 +406,29 @@ static void a_column_cannot_reach_beyond_its_chunk(void **state)
 	assert_damaged(k->file, k->size, "bytes outside of the columns");
 }
 
+static void a_chunk_has_no_more_locks_than_it_can_have(void **state)
+{
+	auto_free struct craft *k = calloc(1, sizeof(*k));
+	struct event ev = { .kind = EVENT_QUEUE };
+
+	(void)state;
+	assert_non_null(k);
+	for (int nr = TRACE_LOCKS_MAX; nr <= TRACE_LOCKS_MAX + 1; nr++) {
+		craft_start(k);
+		encoder_reset(&k->encoder);
+		for (int i = 0; i < nr; i++) {
+			ev.lock = i;
+			encoder_add(&k->encoder, &ev);
+		}
+		k->chunk = (struct chunk){ .kind = CHUNK_EVENTS, .number = 1, .nr_events = nr };
+		craft_events(k);
+		if (nr > TRACE_LOCKS_MAX)
+			assert_damaged(k->file, k->size, "more locks than a chunk can have");
+		else
+			assert_reads(k->file, k->size, nr, false);
+	}
+}
+
 static void a_text_cannot_hide_behind_a_nul(void **state)
 {
 	auto_free struct craft *k = calloc(1, sizeof(*k));
@@ -401,11 +444,12 @@ static void a_text_cannot_hide_behind_a_nul(void **state)
 static void chunks_of_unknown_kind_are_skipped(void **state)
 {
 	auto_free struct craft *k = calloc(1, sizeof(*k));
-	struct reading in;
+	size_t skipped;
 
 	(void)state;
 	assert_non_null(k);
 	craft_start(k);
+	skipped = k->size;
 	k->chunk = (struct chunk){ .kind = 4711, .number = 1, .raw_size = UINT32_MAX,
 				   .nr_events = 99 };
 	craft_chunk(k, "something new", 13);
@@ -414,14 +458,10 @@ static void chunks_of_unknown_kind_are_skipped(void **state)
 	craft_events(k);
 	k->chunk = (struct chunk){ .kind = CHUNK_TOTALS, .number = 3 };
 	craft_chunk(k, TOTALS, strlen(TOTALS));
-	{
-		auto_close int fd = file_of(k->file, k->size);
+	assert_reads(k->file, k->size, NR_SMALL, true);
 
-		file_read(&in, fd, NULL, 0);
-		assert_string_equal(in.e.msg, "");
-		assert_int_equal(in.nr, NR_SMALL);
-		assert_true(in.is_complete);
-	}
+	k->file[skipped + CHUNK_HEADER_SIZE + 1]++;
+	assert_damaged(k->file, k->size, "the chunk's checksum differs");
 }
 
 int main(void)
@@ -438,6 +478,7 @@ int main(void)
 		cmocka_unit_test(bytes_after_the_last_chunk_are_noticed),
 		cmocka_unit_test(checksums_do_not_make_nonsense_a_trace),
 		cmocka_unit_test(a_column_cannot_reach_beyond_its_chunk),
+		cmocka_unit_test(a_chunk_has_no_more_locks_than_it_can_have),
 		cmocka_unit_test(a_text_cannot_hide_behind_a_nul),
 		cmocka_unit_test(chunks_of_unknown_kind_are_skipped),
 	};

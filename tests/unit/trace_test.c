@@ -3,6 +3,7 @@
 #include "tests/unit/trace_file.h"
 
 #include <malloc.h>
+#include <signal.h>
 #include <sys/wait.h>
 
 #include "tests/tools/mix.h"
@@ -96,6 +97,25 @@ static void many_threads_fit_one_chunk(void **state)
 	assert_whole(fd, evs, NR);
 }
 
+static void more_locks_than_a_chunk_can_have_take_several(void **state)
+{
+	enum { NR = 4000 };
+	auto_free struct event *evs = calloc(NR, sizeof(*evs));
+	auto_close int fd = -1;
+
+	(void)state;
+	assert_non_null(evs);
+	for (int i = 0; i < NR; i++) {
+		evs[i].kind = EVENT_OWNER;
+		evs[i].target = i % 3;
+		evs[i].lock = i;
+		evs[i].thread = mix_thread(i % 5);
+		evs[i].seq = i % 2 + 1;
+	}
+	fd = file_with(evs, NR, 0);
+	assert_whole(fd, evs, NR);
+}
+
 /* What mix_next() tells, in a file in memory. */
 static int mix_file(struct mix *m, enum mix_style style, int nr)
 {
@@ -180,15 +200,21 @@ static void flushed_events_can_be_read_at_once(void **state)
 	assert_whole(fd, evs, 2);
 }
 
-/* Feeds the file to @to in pieces of 1 to 97 bytes; never returns. */
-static _Noreturn void feed(int from, int to)
+/* To be interrupted in the middle of a read(2). */
+static void on_signal(int signal)
+{
+	(void)signal;
+}
+
+/* Feeds the file to @to in pieces of 1 to 97 bytes, a signal before each; never returns. */
+static _Noreturn void feed(int from, int to, pid_t reader)
 {
 	uint8_t piece[97];
 	size_t size = 1;
 	ssize_t n;
 
 	while ((n = read(from, piece, size)) > 0) {
-		if (write(to, piece, n) != n)
+		if (kill(reader, SIGUSR1) || write(to, piece, n) != n)
 			_exit(1);
 		size = size % sizeof(piece) + 1;
 	}
@@ -199,12 +225,14 @@ static void a_pipe_can_be_read(void **state)
 {
 	enum { NR = 5000 };
 	auto_free struct event *evs = calloc(NR, sizeof(*evs));
+	struct sigaction action = { .sa_handler = on_signal }, before;
 	uint64_t random = 3;
 
 	(void)state;
 	assert_non_null(evs);
 	for (int i = 0; i < NR; i++)
 		any_event(&random, &evs[i], i);
+	assert_int_equal(sigaction(SIGUSR1, &action, &before), 0);
 	for (int flags = 0; flags <= O_NONBLOCK; flags += O_NONBLOCK) {
 		auto_close int fd = file_with(evs, NR, 100);
 		int ends[2], status;
@@ -214,14 +242,17 @@ static void a_pipe_can_be_read(void **state)
 		assert_int_equal(fcntl(ends[0], F_SETFL, flags), 0);
 		pid = fork();
 		assert_true(pid >= 0);
-		if (pid == 0)
-			feed(fd, ends[1]);
+		if (pid == 0) {
+			close(ends[0]);
+			feed(fd, ends[1], getppid());
+		}
 		close(ends[1]);
 		assert_whole(ends[0], evs, NR);
 		close(ends[0]);
 		assert_int_equal(waitpid(pid, &status, 0), pid);
 		assert_int_equal(status, 0);
 	}
+	sigaction(SIGUSR1, &before, NULL);
 }
 
 /* Pages in memory now, in KiB. */
@@ -283,6 +314,7 @@ int main(void)
 		cmocka_unit_test(a_text_may_hold_any_bytes),
 		cmocka_unit_test(text_beyond_its_length_is_ignored),
 		cmocka_unit_test(many_threads_fit_one_chunk),
+		cmocka_unit_test(more_locks_than_a_chunk_can_have_take_several),
 		cmocka_unit_test(an_owner_change_takes_at_most_8_bytes),
 		cmocka_unit_test(flushed_events_can_be_read_at_once),
 		cmocka_unit_test(a_pipe_can_be_read),

@@ -179,6 +179,33 @@ static void what_stood_before_the_trace_is_not_touched(void **state)
 	trace_writer_free(w);
 }
 
+static void what_stands_behind_the_trace_is_not_cut_off(void **state)
+{
+	enum { SIZE = 4 * LIMIT };
+	void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
+	auto_free uint8_t *data = calloc(1, SIZE);
+	struct trace_writer *w = NULL;
+	struct rlimit old, low;
+	auto_close int fd = -1;
+	struct err e = { 0 };
+	struct stat st;
+
+	(void)state;
+	assert_non_null(data);
+	fd = file_of(data, SIZE);
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
+	low = (struct rlimit){ .rlim_cur = LIMIT, .rlim_max = old.rlim_max };
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &low), 0);
+	assert_int_equal(trace_writer_open(&w, fd, FACTS, &e), 0);
+	assert_int_equal(write_until_it_fails(w, &e), -EFBIG);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
+	signal(SIGXFSZ, handler);
+	trace_writer_free(w);
+
+	assert_int_equal(fstat(fd, &st), 0);
+	assert_int_equal(st.st_size, SIZE);
+}
+
 static void what_is_not_an_event_is_refused(void **state)
 {
 	static const struct event bad[] = { { .kind = 0 }, { .kind = EVENT_KIND_END },
@@ -239,6 +266,7 @@ int main(void)
 		cmocka_unit_test(a_device_that_is_full_is_told_at_once),
 		cmocka_unit_test(a_reader_that_left_is_an_error),
 		cmocka_unit_test(what_stood_before_the_trace_is_not_touched),
+		cmocka_unit_test(what_stands_behind_the_trace_is_not_cut_off),
 		cmocka_unit_test(what_is_not_an_event_is_refused),
 		cmocka_unit_test(texts_have_a_limit),
 	};

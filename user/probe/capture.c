@@ -390,9 +390,9 @@ void capture_abort(struct capture *c)
 
 void capture_stop(struct capture *c)
 {
+	c->stop_ns = clock_now_ns();
 	if (!c->paused)
 		pause_all(c);
-	c->stop_ns = clock_now_ns();
 }
 
 void capture_totals(struct capture *c, struct capture_totals *out)

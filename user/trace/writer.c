@@ -29,10 +29,11 @@ struct part {
 	size_t size;
 };
 
-static int writer_fail(struct trace_writer *w, int errnum, struct err *e)
+/* Any failure is the last one: with these events lost, later ones must not look whole. */
+static int writer_broken(struct trace_writer *w, int err)
 {
-	w->failed = errnum;
-	return err_sys(e, errnum, "cannot write the trace");
+	w->failed = -err;
+	return err;
 }
 
 static int writer_put(struct trace_writer *w, size_t size, struct err *e)
@@ -40,7 +41,7 @@ static int writer_put(struct trace_writer *w, size_t size, struct err *e)
 	int err = io_write(w->fd, w->out, size);
 
 	if (err)
-		return writer_fail(w, -err, e);
+		return writer_broken(w, err_sys(e, -err, "cannot write the trace"));
 	w->bytes += size;
 	return 0;
 }
@@ -95,11 +96,12 @@ static int writer_chunk(struct trace_writer *w, struct chunk *c, const struct pa
 		raw += parts[i].size;
 	err = writer_reserve(w, CHUNK_HEADER_SIZE + ZSTD_compressBound(raw) + 64, e);
 	if (err)
-		return err;
+		return writer_broken(w, err);
 	stored = writer_compress(w, parts, nr, raw);
 	if (ZSTD_isError(stored))
-		return err_set(e, REASON_SYS, -ENOMEM, "cannot compress the trace: %s",
-			       ZSTD_getErrorName(stored));
+		return writer_broken(w, err_set(e, REASON_SYS, -ENOMEM,
+						"cannot compress the trace: %s",
+						ZSTD_getErrorName(stored)));
 
 	c->number = w->nr_chunks;
 	c->raw_size = raw;
@@ -180,8 +182,6 @@ int trace_flush(struct trace_writer *w, struct err *e)
 	}
 	err = writer_chunk(w, &c, parts, COLUMN_COUNT + 1, e);
 	encoder_reset(enc);
-	if (err)
-		w->failed = -err;	/* these events are lost: no later ones as if nothing was */
 	return err;
 }
 

@@ -18,6 +18,8 @@ enum exit_status {
 	REASON(NONE,		"none",			EXIT_DONE, "") \
 	REASON(SYS,		"system",		EXIT_RUNTIME, "") \
 	REASON(USAGE,		"usage",		EXIT_USAGE, "see --help") \
+	REASON(TRACE_OPEN,	"trace-open",		EXIT_BAD_FILE, \
+	       "give a file written by `gvlscope record`") \
 	REASON(TRACE_DAMAGED,	"trace-damaged",	EXIT_BAD_FILE, \
 	       "record again; what precedes the damage cannot be trusted either") \
 	REASON(TRACE_FORMAT,	"trace-format",		EXIT_BAD_FILE, \

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "render/report.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "cmd/cmd.h"
+#include "trace/trace.h"
+#include "util/parse.h"
+#include "util/scope.h"
+
+static const char usage[] =
+	"usage: gvlscope report FILE [options]\n"
+	"\n"
+	"Says what a trace file of `gvlscope record` holds; FILE - is standard input.\n"
+	"\n"
+	"  -f, --format FORMAT      text (default), json or markdown\n"
+	"      --by WHAT            thread (default): who held the lock and who waited\n"
+	"      --from NS, --to NS   only this part of the capture (CLOCK_MONOTONIC, ns)\n"
+	"  -h, --help\n";
+
+enum format {
+	FORMAT_TEXT,
+	FORMAT_JSON,
+	FORMAT_MARKDOWN,
+	FORMAT_COUNT
+};
+
+static const char *const formats[FORMAT_COUNT] = { "text", "json", "markdown" };
+
+struct report_options {
+	const char *path;
+	enum format format;
+	struct lock_window window;
+};
+
+enum { OPT_BY = 256, OPT_FROM, OPT_TO };
+
+static const struct option long_options[] = {
+	{ "format", required_argument, NULL, 'f' },
+	{ "by", required_argument, NULL, OPT_BY },
+	{ "from", required_argument, NULL, OPT_FROM },
+	{ "to", required_argument, NULL, OPT_TO },
+	{ "help", no_argument, NULL, 'h' },
+	{ 0 },
+};
+
+static int parse_format(const char *arg, enum format *out, struct err *e)
+{
+	for (int i = 0; i < FORMAT_COUNT; i++) {
+		if (strcmp(arg, formats[i]) == 0) {
+			*out = i;
+			return 0;
+		}
+	}
+	return err_set(e, REASON_USAGE, -EINVAL, "-f %s: not one of text, json, markdown", arg);
+}
+
+static int parse_ns(const char *option, const char *arg, uint64_t *out, struct err *e)
+{
+	if (parse_u64(arg, out))
+		return err_set(e, REASON_USAGE, -EINVAL, "%s %s: not a number of nanoseconds",
+			       option, arg);
+	return 0;
+}
+
+static int parse_one(struct report_options *o, int opt, char **argv, struct err *e)
+{
+	switch (opt) {
+	case 'f':
+		return parse_format(optarg, &o->format, e);
+	case OPT_BY:
+		if (strcmp(optarg, "thread") == 0)
+			return 0;
+		return err_set(e, REASON_USAGE, -EINVAL, "--by %s: not one of thread", optarg);
+	case OPT_FROM:
+		return parse_ns("--from", optarg, &o->window.from_ns, e);
+	case OPT_TO:
+		return parse_ns("--to", optarg, &o->window.to_ns, e);
+	}
+	return err_set(e, REASON_USAGE, -EINVAL, "report %s: unknown option or missing value",
+		       argv[optind - 1]);
+}
+
+/* 0, or 1 if only help was wanted, or -errno with @e set. */
+static int parse(struct report_options *o, int argc, char **argv, struct err *e)
+{
+	int opt, err;
+
+	*o = (struct report_options){ .window = { 0, UINT64_MAX } };
+	opterr = 0;
+	optind = 1;
+	while ((opt = getopt_long(argc, argv, "f:h", long_options, NULL)) != -1) {
+		if (opt == 'h')
+			return 1;
+		err = parse_one(o, opt, argv, e);
+		if (err)
+			return err;
+	}
+	if (argc - optind != 1)
+		return err_set(e, REASON_USAGE, -EINVAL, "report: give one trace file, or -");
+	if (o->window.from_ns >= o->window.to_ns)
+		return err_set(e, REASON_USAGE, -EINVAL, "report: --from must be before --to");
+	o->path = argv[optind];
+	return 0;
+}
+
+/* A descriptor of the caller's, or -errno with @e set. */
+static int open_trace(const char *path, struct err *e)
+{
+	bool is_stdin = strcmp(path, "-") == 0;
+	int fd = is_stdin ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3) :
+		 open(path, O_RDONLY | O_CLOEXEC);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st))
+		return err_set(e, REASON_TRACE_OPEN, -errno, "%s: %s", path, strerror(errno));
+	if (S_ISDIR(st.st_mode) || (is_stdin && isatty(fd))) {
+		close(fd);
+		return err_set(e, REASON_TRACE_OPEN, -EISDIR, "%s: %s", path,
+			       is_stdin ? "standard input is a terminal" : strerror(EISDIR));
+	}
+	return fd;
+}
+
+static int read_events(struct trace_reader *r, struct profile *p, struct err *e)
+{
+	struct event ev;
+	int got;
+
+	while ((got = trace_read(r, &ev, e)) == 1) {
+		int err = profile_add(p, &ev, e);
+
+		if (err)
+			return err;
+	}
+	return got ? got : profile_finish(p, e);
+}
+
+static bool is_bold_wanted(void)
+{
+	const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
+
+	return isatty(STDOUT_FILENO) && !(no_color && *no_color) &&
+	       !(term && strcmp(term, "dumb") == 0);
+}
+
+static int print(const struct report_options *o, const struct report *r, struct err *e)
+{
+	switch (o->format) {
+	case FORMAT_JSON:
+		return report_json(r, stdout, e);
+	case FORMAT_MARKDOWN:
+		return report_markdown(r, stdout, e);
+	default:
+		return report_text(r, stdout, is_bold_wanted(), e);
+	}
+}
+
+static void scope_reader(struct trace_reader **r)
+{
+	trace_reader_free(*r);
+}
+
+static int report(const struct report_options *o, struct err *e)
+{
+	auto_close int fd = open_trace(o->path, e);
+	auto_release(scope_reader) struct trace_reader *reader = NULL;
+	auto_release(profile_release) struct profile profile;
+	auto_release(report_release) struct report r = { 0 };
+	int err;
+
+	profile_init(&profile, &o->window);
+	if (fd < 0)
+		return fd;
+	err = trace_reader_open(&reader, fd, o->path, e);
+	if (!err)
+		err = read_events(reader, &profile, e);
+	if (!err)
+		err = report_init(&r, &(struct report_source){
+			.facts = trace_facts(reader), .totals = trace_totals(reader),
+			.is_complete = trace_complete(reader), .profile = &profile }, e);
+	return err ? err : print(o, &r, e);
+}
+
+int cmd_report(int argc, char **argv)
+{
+	struct report_options o;
+	struct err e = { 0 };
+	int err = parse(&o, argc, argv, &e);
+
+	if (err > 0) {
+		fputs(usage, stdout);
+		return EXIT_DONE;
+	}
+	if (!err)
+		err = report(&o, &e);
+	return err ? cmd_fail(&e) : EXIT_DONE;
+}

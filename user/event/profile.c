@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "event/profile.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+void profile_init(struct profile *p, const struct lock_window *w)
+{
+	memset(p, 0, sizeof(*p));
+	p->window = *w;
+	p->first_ns = UINT64_MAX;
+}
+
+void profile_release(struct profile *p)
+{
+	for (size_t i = 0; i < p->nr_targets; i++)
+		if (p->targets[i])
+			threads_release(p->targets[i]);
+	for (size_t i = 0; i < p->nr_locks; i++)
+		if (p->locks[i])
+			lock_release(p->locks[i]);
+	for (size_t i = 0; i < p->nr_targets; i++)
+		free(p->targets[i]);
+	for (size_t i = 0; i < p->nr_locks; i++)
+		free(p->locks[i]);
+	free(p->targets);
+	free(p->locks);
+	profile_init(p, &p->window);
+}
+
+/* Makes room in a table of pointers, new ones NULL, for index @i. 0 or -ENOMEM. */
+static int table_reach(void ***table, size_t *nr, size_t i)
+{
+	size_t more = *nr ? *nr : 16;
+	void **bigger;
+
+	if (i < *nr)
+		return 0;
+	while (more <= i)
+		more *= 2;
+	bigger = realloc(*table, more * sizeof(*bigger));
+	if (!bigger)
+		return -ENOMEM;
+	memset(bigger + *nr, 0, (more - *nr) * sizeof(*bigger));
+	*table = bigger;
+	*nr = more;
+	return 0;
+}
+
+static struct threads *target_get(struct profile *p, uint16_t target)
+{
+	if (table_reach((void ***)&p->targets, &p->nr_targets, target))
+		return NULL;
+	if (!p->targets[target])
+		p->targets[target] = calloc(1, sizeof(*p->targets[target]));
+	return p->targets[target];
+}
+
+/* A lock stays with the target that it was first seen in. */
+static struct lock *lock_get(struct profile *p, const struct event *ev)
+{
+	struct lock *l;
+
+	if (ev->lock < p->nr_locks && p->locks[ev->lock])
+		return p->locks[ev->lock];
+	if (table_reach((void ***)&p->locks, &p->nr_locks, ev->lock) ||
+	    !target_get(p, ev->target))
+		return NULL;
+	l = malloc(sizeof(*l));
+	if (!l)
+		return NULL;
+	lock_init(l, ev->lock, ev->target, &p->window);
+	p->locks[ev->lock] = l;
+	return l;
+}
+
+/*
+ * Until 3.2 a thread that takes a free lock writes its word itself: its task is known, where no
+ * EVENT_NAME says better.
+ */
+static int learn_owner(struct threads *ts, const struct lock *l, const struct event *ev,
+		       struct thread *owner)
+{
+	bool is_said = ev->kind == EVENT_STATE;
+
+	if (!owner || owner->tid || (!is_said && (l->phase != LOCK_SEEN || l->hold.owner)))
+		return 0;
+	return threads_learn_tid(ts, owner, ev->tid);
+}
+
+static int add_to_lock(struct profile *p, struct lock *l, const struct event *ev)
+{
+	struct threads *ts = p->targets[l->target];
+	struct thread *t = NULL;
+
+	if (ev->thread) {
+		t = threads_get(ts, l->id, ev->thread, &l->threads);
+		if (!t)
+			return -ENOMEM;
+	}
+	switch (ev->kind) {
+	case EVENT_OWNER:
+		if (learn_owner(ts, l, ev, t))
+			return -ENOMEM;
+		return lock_owner(l, ev, t);
+	case EVENT_STATE:
+		if (learn_owner(ts, l, ev, t))
+			return -ENOMEM;
+		return lock_state(l, ev, t);
+	case EVENT_QUEUE:
+		return t ? lock_queue(l, ev, t) : 0;
+	case EVENT_STATE_QUEUED:
+		if (t)
+			lock_state_queued(l, t);
+		return 0;
+	}
+	return 0;
+}
+
+static int add_lock_event(struct profile *p, const struct event *ev)
+{
+	struct lock *l = lock_get(p, ev);
+
+	if (!l)
+		return -ENOMEM;
+	if (ev->ts_ns < p->first_ns)
+		p->first_ns = ev->ts_ns;
+	if (ev->ts_ns > p->last_ns)
+		p->last_ns = ev->ts_ns;
+	switch (ev->kind) {
+	case EVENT_ON_CPU:
+	case EVENT_OFF_CPU:
+		lock_cpu(l, ev);
+		return 0;
+	case EVENT_STATE_END:
+		return lock_end(l, ev->ts_ns);
+	}
+	return add_to_lock(p, l, ev);
+}
+
+static int add_lock(struct profile *p, const struct event *ev)
+{
+	struct lock *l = lock_get(p, ev);
+
+	if (!l)
+		return -ENOMEM;
+	l->addr = ev->thread;
+	l->ractor = ev->seq;
+	return 0;
+}
+
+static int add_name(struct profile *p, const struct event *ev)
+{
+	struct threads *ts = target_get(p, ev->target);
+
+	return ts ? threads_name(ts, ev->thread, ev->tid, ev->text) : -ENOMEM;
+}
+
+static int add_exit(struct profile *p, const struct event *ev)
+{
+	struct threads *ts = target_get(p, ev->target);
+	struct thread *t;
+
+	if (!ts || threads_exit(ts, ev->tid, ev->text, &t))
+		return -ENOMEM;
+	for (; t; t = t->next_known) {
+		if (!t->is_ended || t->tid != ev->tid || t->lock == THREAD_NO_LOCK)
+			continue;
+		if (lock_thread_exit(p->locks[t->lock], ev, t))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int add_life(struct profile *p, const struct event *ev)
+{
+	if (p->nr_life < PROFILE_LIFE_MAX)
+		p->life[p->nr_life] = (struct profile_life){
+			.ts_ns = ev->ts_ns, .target = ev->target, .kind = ev->kind,
+			.child = ev->kind == EVENT_FORK ? ev->thread : 0,
+		};
+	p->nr_life++;
+	if (ev->kind == EVENT_FORK)
+		return 0;
+	for (size_t i = 0; i < p->nr_locks; i++) {
+		if (!p->locks[i] || p->locks[i]->target != ev->target)
+			continue;
+		if (lock_end(p->locks[i], ev->ts_ns))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int add(struct profile *p, const struct event *ev)
+{
+	switch (ev->kind) {
+	case EVENT_LOCK:
+		return add_lock(p, ev);
+	case EVENT_NAME:
+		return add_name(p, ev);
+	case EVENT_EXIT:
+		return add_exit(p, ev);
+	case EVENT_FORK:
+	case EVENT_EXEC:
+	case EVENT_GONE:
+		return add_life(p, ev);
+	case EVENT_OWNER:
+	case EVENT_QUEUE:
+	case EVENT_ON_CPU:
+	case EVENT_OFF_CPU:
+	case EVENT_STATE:
+	case EVENT_STATE_QUEUED:
+	case EVENT_STATE_END:
+		return add_lock_event(p, ev);
+	}
+	return 0;
+}
+
+int profile_add(struct profile *p, const struct event *ev, struct err *e)
+{
+	return add(p, ev) ? err_nomem(e) : 0;
+}
+
+int profile_finish(struct profile *p, struct err *e)
+{
+	for (size_t i = 0; i < p->nr_locks; i++)
+		if (p->locks[i] && lock_cut(p->locks[i]))
+			return err_nomem(e);
+	return 0;
+}
+
+static int compare(uint64_t a, uint64_t b)
+{
+	return (a > b) - (a < b);
+}
+
+static int by_blame(const void *a, const void *b)
+{
+	const struct thread *x = *(struct thread *const *)a, *y = *(struct thread *const *)b;
+	int order = compare(y->blame_ns, x->blame_ns);
+
+	if (!order)
+		order = compare(y->hold_ns, x->hold_ns);
+	if (!order)
+		order = compare(y->wait_ns, x->wait_ns);
+	if (!order)
+		order = compare(x->tid, y->tid);
+	return order ? order : compare(x->addr, y->addr);
+}
+
+const struct thread **profile_threads(const struct lock *l, size_t *nr)
+{
+	const struct thread **out;
+	size_t n = 0;
+
+	for (const struct thread *t = l->threads; t; t = t->next_of_lock)
+		n += t->holds || t->waits;
+	out = malloc((n + !n) * sizeof(*out));
+	if (!out)
+		return NULL;
+	*nr = n;
+	n = 0;
+	for (const struct thread *t = l->threads; t; t = t->next_of_lock)
+		if (t->holds || t->waits)
+			out[n++] = t;
+	qsort(out, *nr, sizeof(*out), by_blame);
+	return out;
+}

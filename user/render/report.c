@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "render/report.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A member of the right type, or NULL. */
+static json_t *member(const json_t *object, const char *key, json_type type)
+{
+	json_t *j = json_object_get(object, key);
+
+	return j && json_typeof(j) == type ? j : NULL;
+}
+
+/* What was known at the end is better than what was known at the start. */
+static json_t *latest(const struct report *r, const char *key, json_type type)
+{
+	json_t *j = member(r->totals, key, type);
+
+	return j ? j : member(r->facts, key, type);
+}
+
+static int parse(const struct report_source *src, struct report *r, struct err *e)
+{
+	json_error_t error;
+
+	r->facts = json_loads(src->facts ? src->facts : "{}", JSON_REJECT_DUPLICATES, &error);
+	if (!json_is_object(r->facts))
+		return err_set(e, REASON_TRACE_DAMAGED, -EINVAL,
+			       "the trace's facts are not a JSON object");
+	if (!src->totals)
+		return 0;
+	r->totals = json_loads(src->totals, JSON_REJECT_DUPLICATES, &error);
+	if (!json_is_object(r->totals))
+		return err_set(e, REASON_TRACE_DAMAGED, -EINVAL,
+			       "the trace's totals are not a JSON object");
+	return 0;
+}
+
+static int lost_add(json_t *lost, const char *key, uint64_t n)
+{
+	json_int_t v = n > INT64_MAX ? INT64_MAX : (json_int_t)n;
+
+	return json_object_set_new(lost, key, json_integer(v));
+}
+
+/* The recorder's counts, if they are counts, and what the events themselves show. */
+static int make_lost(struct report *r)
+{
+	struct lock_totals sum = { 0 };
+	json_t *given = member(r->totals, "lost", JSON_OBJECT), *count;
+	const char *key;
+	int err = 0;
+
+	for (size_t i = 0; i < r->nr_locks; i++) {
+		const struct lock_totals *t = &r->locks[i].lock->totals;
+
+		sum.gaps += t->gaps;
+		sum.gap_events += t->gap_events;
+		sum.stale_events += t->stale_events;
+		sum.queue_mismatch += t->queue_mismatch;
+		sum.queue_unknown += t->queue_unknown;
+	}
+	r->lost = json_object();
+	r->is_loss_known = given;
+	if (!given)
+		err |= json_object_set_new(r->lost, "unknown", json_true());
+	json_object_foreach(given, key, count)
+		if (json_is_integer(count) && json_integer_value(count) >= 0)
+			err |= json_object_set(r->lost, key, count);
+	err |= lost_add(r->lost, "gaps", sum.gaps);
+	err |= lost_add(r->lost, "gap_events", sum.gap_events);
+	err |= lost_add(r->lost, "stale_events", sum.stale_events);
+	err |= lost_add(r->lost, "queue_mismatch", sum.queue_mismatch);
+	err |= lost_add(r->lost, "queue_unknown", sum.queue_unknown);
+	return err;
+}
+
+static json_int_t pid_of(const struct report *r, uint16_t target)
+{
+	json_t *pid = member(json_array_get(r->target, target), "pid", JSON_INTEGER);
+
+	return json_integer_value(pid);
+}
+
+static uint64_t waiting(const struct lock *l)
+{
+	return l->totals.blame_ns + l->totals.unowned_wait_ns;
+}
+
+static int compare(uint64_t a, uint64_t b)
+{
+	return (a > b) - (a < b);
+}
+
+static int by_waiting(const void *a, const void *b)
+{
+	const struct lock *x = ((const struct report_lock *)a)->lock;
+	const struct lock *y = ((const struct report_lock *)b)->lock;
+	int order = compare(waiting(y), waiting(x));
+
+	if (!order)
+		order = compare(y->totals.hold.ns.sum, x->totals.hold.ns.sum);
+	return order ? order : compare(x->id, y->id);
+}
+
+static int make_locks(struct report *r)
+{
+	const struct profile *p = r->profile;
+
+	r->locks = calloc(p->nr_locks + 1, sizeof(*r->locks));
+	if (!r->locks)
+		return -ENOMEM;
+	for (size_t i = 0; i < p->nr_locks; i++) {
+		struct report_lock *l = &r->locks[r->nr_locks];
+
+		if (!p->locks[i])
+			continue;
+		l->lock = p->locks[i];
+		l->pid = pid_of(r, l->lock->target);
+		l->threads = profile_threads(l->lock, &l->nr_threads);
+		if (!l->threads)
+			return -ENOMEM;
+		r->nr_locks++;
+	}
+	qsort(r->locks, r->nr_locks, sizeof(*r->locks), by_waiting);
+	return 0;
+}
+
+static void make_duration(struct report *r)
+{
+	const struct profile *p = r->profile;
+	json_t *given = member(r->totals, "duration_ns", JSON_INTEGER);
+	uint64_t first = p->first_ns, last = p->last_ns;
+
+	if (first > last)
+		first = last = 0;
+	if (json_integer_value(given) > 0)
+		last = first + json_integer_value(given);
+	r->has_window = p->window.from_ns || p->window.to_ns != UINT64_MAX;
+	if (p->window.from_ns > first)
+		first = p->window.from_ns;
+	if (p->window.to_ns < last)
+		last = p->window.to_ns;
+	r->duration_ns = first < last ? last - first : 0;
+}
+
+/* Of the first lock, which is the main Ractor's, averaged over the targets. */
+static void make_seen_share(struct report *r)
+{
+	const struct profile *p = r->profile;
+	uint64_t targets = 0;
+	double seen = 0;
+
+	for (size_t t = 0; t < p->nr_targets; t++) {
+		size_t i = 0;
+
+		while (i < p->nr_locks && (!p->locks[i] || p->locks[i]->target != t))
+			i++;
+		if (i == p->nr_locks)
+			continue;
+		seen += p->locks[i]->totals.seen_ns;
+		targets++;
+	}
+	if (r->duration_ns && targets)
+		r->seen_share = seen / targets / r->duration_ns;
+	if (r->seen_share > 1)
+		r->seen_share = 1;
+}
+
+int report_init(struct report *r, const struct report_source *src, struct err *e)
+{
+	json_t *capture;
+	int err;
+
+	*r = (struct report){ .profile = src->profile, .is_complete = src->is_complete };
+	err = parse(src, r, e);
+	if (err)
+		return err;
+	capture = member(r->facts, "capture", JSON_OBJECT);
+	r->tool = member(r->facts, "tool", JSON_OBJECT);
+	r->host = member(r->facts, "host", JSON_OBJECT);
+	r->target = latest(r, "target", JSON_ARRAY);
+	r->methods = member(r->totals, "methods", JSON_OBJECT);
+	if (!r->methods)
+		r->methods = member(capture, "methods", JSON_OBJECT);
+	r->cost = member(r->totals, "cost", JSON_OBJECT);
+	r->start = json_string_value(member(capture, "start", JSON_STRING));
+	r->stop = json_string_value(member(r->totals, "stop", JSON_STRING));
+	if (make_locks(r) || make_lost(r))
+		return err_nomem(e);
+	make_duration(r);
+	make_seen_share(r);
+	return 0;
+}
+
+void report_release(struct report *r)
+{
+	for (size_t i = 0; i < r->nr_locks; i++)
+		free(r->locks[i].threads);
+	free(r->locks);
+	json_decref(r->lost);
+	json_decref(r->facts);
+	json_decref(r->totals);
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What a report says, and the formats that say it. One model, many renderers. */
+#ifndef GVL_RENDER_REPORT_H
+#define GVL_RENDER_REPORT_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "event/profile.h"
+#include "render/doc.h"
+#include "util/err.h"
+
+/* A trace once it is read. The texts come from the file: anything may be in them, or NULL. */
+struct report_source {
+	const char *facts;
+	const char *totals;		/* NULL: the file was cut */
+	bool is_complete;
+	const struct profile *profile;	/* finished */
+};
+
+struct report_lock {
+	const struct lock *lock;
+	const struct thread **threads;	/* by blame */
+	size_t nr_threads;
+	json_int_t pid;			/* 0: not known */
+};
+
+struct report {
+	json_t *tool, *host, *target, *methods;	/* as the file has them, of the right type, or NULL */
+	json_t *lost, *cost;
+	const char *start;			/* RFC 3339, or NULL */
+	const char *stop;			/* why the capture ended, or NULL */
+	uint64_t duration_ns;			/* of the capture, or of what the window has of it */
+	double seen_share;
+	bool is_complete;
+	bool is_loss_known;
+	bool has_window;
+	const struct profile *profile;
+	struct report_lock *locks;		/* those with the most waiting first */
+	size_t nr_locks;
+
+	json_t *facts, *totals;			/* own the above */
+};
+
+/* 0, or -errno with @e set: the facts are no JSON object (REASON_TRACE_DAMAGED). Release it always. */
+int report_init(struct report *r, const struct report_source *src, struct err *e);
+void report_release(struct report *r);
+
+/* 0, or -errno with @e set. Whether @out took it is for its owner to check. */
+int report_json(const struct report *r, FILE *out, struct err *e);
+int report_text(const struct report *r, FILE *out, bool is_bold, struct err *e);
+int report_markdown(const struct report *r, FILE *out, struct err *e);
+
+/* What text and markdown both print. */
+void report_doc(const struct report *r, struct doc *d);
+
+#endif

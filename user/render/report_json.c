@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* The report as JSON: schema gvlscope.report/1, docs/schema.md. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "render/clean.h"
+#include "render/report.h"
+
+/* Whatever the value: JSON readers cannot be trusted with more than 63 bits. */
+static json_t *number(uint64_t n)
+{
+	return json_integer(n > INT64_MAX ? INT64_MAX : (json_int_t)n);
+}
+
+static json_t *address(uint64_t addr)
+{
+	return json_sprintf("0x%" PRIx64, addr);
+}
+
+static json_t *dist(const struct lock_dist *d)
+{
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
+			 "count", number(d->ns.count), "sum", number(d->ns.sum),
+			 "min", number(d->ns.min), "max", number(d->ns.max),
+			 "mean", number(dist_mean(&d->ns)),
+			 "p50", number(dist_quantile(&d->ns, 500)),
+			 "p90", number(dist_quantile(&d->ns, 900)),
+			 "p99", number(dist_quantile(&d->ns, 990)),
+			 "p999", number(dist_quantile(&d->ns, 999)),
+			 "cut", number(d->cut));
+}
+
+static json_t *thread(const struct thread *t)
+{
+	return json_pack("{s:o, s:I, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
+			 "thread", address(t->addr), "tid", (json_int_t)t->tid,
+			 "name", clean(t->name).text,
+			 "holds", number(t->holds), "hold_ns", number(t->hold_ns),
+			 "waits", number(t->waits), "wait_ns", number(t->wait_ns),
+			 "blame_ns", number(t->blame_ns),
+			 "offcpu_hold_ns", number(t->offcpu_hold_ns),
+			 "handoff_ns", number(t->handoff_ns));
+}
+
+static json_t *threads(const struct report_lock *l)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < l->nr_threads; i++) {
+		if (json_array_append_new(list, thread(l->threads[i]))) {
+			json_decref(list);
+			return NULL;
+		}
+	}
+	return list;
+}
+
+static json_t *lock(const struct report_lock *l)
+{
+	const struct lock_totals *t = &l->lock->totals;
+	json_t *j = json_pack("{s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
+			      "lock", (json_int_t)l->lock->id,
+			      "ractor", (json_int_t)l->lock->ractor,
+			      "address", address(l->lock->addr), "seen_ns", number(t->seen_ns),
+			      "switches", number(t->switches), "hold_ns", dist(&t->hold),
+			      "wait_ns", dist(&t->wait), "handoff_ns", dist(&t->handoff),
+			      "free_ns", number(t->free_ns),
+			      "contended_ns", number(t->contended_ns),
+			      "blame_ns", number(t->blame_ns),
+			      "unowned_wait_ns", number(t->unowned_wait_ns),
+			      "offcpu_hold_ns", number(t->offcpu_hold_ns));
+	int err = 0;
+
+	if (l->pid)
+		err = json_object_set_new(j, "pid", json_integer(l->pid));
+	if (err || json_object_set_new(j, "threads", threads(l))) {
+		json_decref(j);
+		return NULL;
+	}
+	return j;
+}
+
+static json_t *gvl(const struct report *r)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < r->nr_locks; i++) {
+		if (json_array_append_new(list, lock(&r->locks[i]))) {
+			json_decref(list);
+			return NULL;
+		}
+	}
+	return json_pack("{s:o}", "locks", list);
+}
+
+static json_t *life(const struct report *r, const struct profile_life *l)
+{
+	json_t *pid = json_object_get(json_array_get(r->target, l->target), "pid");
+	json_t *j = json_pack("{s:s, s:o, s:O*}",
+			      "what", l->kind == EVENT_FORK ? "fork" :
+			      l->kind == EVENT_EXEC ? "exec" : "end",
+			      "ts_ns", number(l->ts_ns), "pid", json_is_integer(pid) ? pid : NULL);
+
+	if (l->kind == EVENT_FORK)
+		json_object_set_new(j, "child", number(l->child));
+	return j;
+}
+
+static json_t *lives(const struct report *r)
+{
+	const struct profile *p = r->profile;
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < p->nr_life && i < PROFILE_LIFE_MAX; i++) {
+		if (json_array_append_new(list, life(r, &p->life[i]))) {
+			json_decref(list);
+			return NULL;
+		}
+	}
+	return list;
+}
+
+static json_t *capture(const struct report *r)
+{
+	const struct lock_window *w = &r->profile->window;
+	json_t *j = json_pack("{s:s*, s:o, s:f, s:b, s:s*, s:O*, s:o}", "start", r->start,
+			      "duration_ns", number(r->duration_ns),
+			      "seen_share", r->seen_share, "complete", (int)r->is_complete,
+			      "stop", r->stop, "methods", r->methods, "life", lives(r));
+	json_t *window;
+
+	if (!j || !r->has_window)
+		return j;
+	window = json_pack("{s:o}", "from_ns", number(w->from_ns));
+	if (window && w->to_ns != UINT64_MAX)
+		json_object_set_new(window, "to_ns", number(w->to_ns));
+	json_object_set_new(j, "window", window);
+	return j;
+}
+
+/* The recorder's own count of what was due and what was put by: with lost.ring they add up. */
+static void add_events(const struct report *r, json_t *to)
+{
+	static const char *const keys[] = { "events", "records" };
+
+	for (int i = 0; i < 2; i++) {
+		json_t *n = json_object_get(r->totals, keys[i]);
+
+		if (json_is_integer(n))
+			json_object_set(to, keys[i], n);
+	}
+}
+
+int report_json(const struct report *r, FILE *out, struct err *e)
+{
+	json_t *j = json_pack("{s:s, s:O*, s:O*, s:O*, s:o, s:O, s:O*, s:o}",
+			      "schema", "gvlscope.report/1", "tool", r->tool, "host", r->host,
+			      "target", r->target, "capture", capture(r), "lost", r->lost,
+			      "cost", r->cost, "gvl", gvl(r));
+
+	if (!j)
+		return err_nomem(e);
+	add_events(r, json_object_get(j, "capture"));
+	/* ASCII: texts of the file that are passed on as they are may hold control characters */
+	json_dumpf(j, out, JSON_INDENT(2) | JSON_ENSURE_ASCII);
+	fputc('\n', out);
+	json_decref(j);
+	return 0;
+}
