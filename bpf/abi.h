@@ -27,11 +27,16 @@ enum source {
 	SOURCE_SITES = 2,
 };
 
+enum {
+	TARGET_FOLLOW = 1 << 0,	/* report forked children */
+	TARGET_NESTED = 1 << 1,	/* its pid namespace is not the first one: ids differ there */
+};
+
 /* Offsets are in bytes, -1 where this Ruby has no such member. */
 struct target_cfg {
 	__u16 id;
 	__u8 source;		/* enum source */
-	__u8 follow;		/* report forked children */
+	__u8 flags;		/* TARGET_* */
 	__u32 generation;	/* of the sites whose hits count */
 	__s32 queue;		/* from the owner word to the queue's list_head */
 	__s32 thread_queue_node;
@@ -130,7 +135,6 @@ struct rec_exit {
 enum tracer_stat {
 	STAT_HIT_WATCH,		/* runs of the watch program in a target */
 	STAT_HIT_SWITCH,	/* task switches of a target's known tasks */
-	STAT_EVENTS,		/* lock events due, stored or lost */
 	STAT_RECORDS,		/* records put into the ring */
 	STAT_LOST_RING,		/* ring full */
 	STAT_LOST_READ,		/* the word could not be read (its page was not there) */

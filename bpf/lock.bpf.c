@@ -49,7 +49,6 @@ static __always_inline void lock_emit(const struct hit *h, __u8 kind, __u64 thre
 	struct rec *r;
 
 	h->l->seq++;		/* a lost record shows as a step in seq */
-	stat_inc(STAT_EVENTS);
 	r = rec_reserve(h->t, kind);
 	if (!r)
 		return;
@@ -90,7 +89,6 @@ static __always_inline __u8 owner_moves(const struct hit *h, __u64 owner)
 static __always_inline void word_lost(const struct hit *h)
 {
 	h->l->seq++;
-	stat_inc(STAT_EVENTS);
 	stat_inc(STAT_LOST_READ);
 }
 
@@ -116,7 +114,7 @@ static __always_inline void owner_written(const struct hit *h)
 
 static __always_inline void word_written(struct hit *h, __u32 word)
 {
-	h->tid = task_tid(bpf_get_current_task_btf());
+	h->tid = task_tid(h->t, bpf_get_current_task_btf());
 	if (word == WORD_OWNER)
 		owner_written(h);
 	else if (h->value != h->l->addr + h->t->queue)	/* else the last one left the queue */
@@ -248,7 +246,7 @@ static __always_inline void task_switched(struct task_struct *task, __u8 kind, _
 
 	if (!t)
 		return;
-	key.tid = task_tid(task);
+	key.tid = task_tid(t, task);
 	s = bpf_map_lookup_elem(&tasks, &key);
 	if (!s)
 		return;
@@ -285,7 +283,7 @@ int BPF_PROG(sched_process_exit, struct task_struct *task)
 
 	if (!t)
 		return 0;
-	key.tid = task_tid(task);
+	key.tid = task_tid(t, task);
 	bpf_map_delete_elem(&tasks, &key);
 	r = bpf_ringbuf_reserve(&ring, sizeof(*r), 0);
 	if (!r) {
@@ -315,7 +313,7 @@ int BPF_PROG(sched_process_exec, struct task_struct *task)
 	r = rec_reserve(t, EVENT_EXEC);
 	if (!r)
 		return 0;
-	r->tid = task_tid(task);
+	r->tid = task_tid(t, task);
 	bpf_ringbuf_submit(r, BPF_RB_FORCE_WAKEUP);
 	return 0;
 }
@@ -328,12 +326,12 @@ int BPF_PROG(sched_process_fork, struct task_struct *parent, struct task_struct 
 	__u32 child_tgid = BPF_CORE_READ(child, tgid);
 	struct rec *r;
 
-	if (!t || !t->follow || child_tgid == tgid)
+	if (!t || !(t->flags & TARGET_FOLLOW) || child_tgid == tgid)
 		return 0;
 	r = rec_reserve(t, EVENT_FORK);
 	if (!r)
 		return 0;
-	r->tid = task_tid(parent);
+	r->tid = task_tid(t, parent);
 	r->thread = child_tgid;
 	bpf_ringbuf_submit(r, BPF_RB_FORCE_WAKEUP);
 	return 0;

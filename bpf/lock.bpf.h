@@ -43,11 +43,14 @@ static __always_inline void stat_inc(__u32 stat)
 }
 
 /* The task's id as it knows it itself: in its own, innermost pid namespace. */
-static __always_inline __u32 task_tid(struct task_struct *task)
+static __always_inline __u32 task_tid(const struct target_cfg *t, struct task_struct *task)
 {
-	struct pid *pid = BPF_CORE_READ(task, thread_pid);
+	struct pid *pid;
 	__u32 level, tid = 0;
 
+	if (!(t->flags & TARGET_NESTED))
+		return BPF_CORE_READ(task, pid);
+	pid = BPF_CORE_READ(task, thread_pid);
 	if (!pid)
 		return 0;	/* already reaped */
 	level = BPF_CORE_READ(pid, level);

@@ -16,6 +16,7 @@ enum {
 };
 
 #define RING_BYTES (16u << 20)
+#define MEASURE_NS (1 * NS_PER_SEC)	/* how long the kernel times the programs' runs */
 #define REOPEN_NS (10 * NS_PER_SEC)	/* after exec Ruby has this long to set up its VM */
 #define BUDGET_SLACK_NS (1 * NS_PER_SEC)	/* of wall time that one window may use up ahead */
 
@@ -36,7 +37,7 @@ struct capture {
 	uint64_t start_ns, stop_ns;
 	uint64_t late;
 	struct cost cost;
-	bool running, paused, aborted;
+	bool running, paused, aborted, measuring;
 };
 
 const char *capture_end_name(enum capture_end end)
@@ -216,6 +217,8 @@ int capture_start(struct capture *c, struct err *e)
 {
 	c->running = true;
 	c->start_ns = clock_now_ns();
+	tracer_measure(c->tracer, true);
+	c->measuring = true;
 	for (uint32_t i = 0; i < c->nr_tracees; i++) {
 		int err = tracee_start(c->tracees[i], e);
 
@@ -354,6 +357,10 @@ static void tick(struct capture *c)
 	for (uint32_t i = 0; i < c->nr_tracees; i++)
 		tracee_tick(c->tracees[i], now);
 	keep_budget(c, now);
+	if (c->measuring && now - c->start_ns > MEASURE_NS) {
+		tracer_measure(c->tracer, false);
+		c->measuring = false;
+	}
 }
 
 enum capture_end capture_run(struct capture *c, uint64_t duration_ns, int stop_fd)
@@ -408,6 +415,8 @@ void capture_totals(struct capture *c, struct capture_totals *out)
 		out->seen_ns = c->tracees[0]->seen_ns;
 	if (!c->cost.is_measured)
 		cost_measure(&c->cost);
+	for (uint32_t i = 0; i < tracer_nr_locks(c->tracer); i++)
+		out->events += tracer_lock(c->tracer, i)->seq;
 	out->hits_sites = tracer_site_hits(c->tracer, false) + tracer_site_hits(c->tracer, true);
 	tracer_run_time(c->tracer, &bpf_ns, &runs);
 	if (runs)

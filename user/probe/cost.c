@@ -20,7 +20,7 @@
 #include "util/scope.h"
 
 /*
- * The scratch process runs one kind of work on request and replies how long it took, in ns. The
+ * The scratch process runs one kind of work on request and replies how much CPU time it took, in ns. The
  * work is done in a second thread: a probe that sees only the first one is of no use.
  */
 struct scratch {
@@ -34,15 +34,17 @@ static void *serve(void *arg)
 	struct scratch_job job;
 
 	while (read(fd, &job, sizeof(job)) == sizeof(job)) {
-		uint64_t start = clock_now_ns(), dur_ns;
+		uint64_t start = clock_thread_cpu_ns(), dur_ns;
 
 		scratch_run(&job);
-		dur_ns = clock_now_ns() - start;
+		dur_ns = clock_thread_cpu_ns() - start;
 		if (write(fd, &dur_ns, sizeof(dur_ns)) != sizeof(dur_ns))
 			break;
 	}
 	_exit(0);
 }
+
+enum { TRIES = 5 };
 
 static int scratch_start(struct scratch *s)
 {
@@ -75,12 +77,12 @@ static void scratch_end(struct scratch *s)
 	waitpid(s->pid, NULL, 0);
 }
 
-/* ns for one turn of @job, the fastest of three tries. */
+/* CPU time for one turn of @job in ns, the least of several tries: others' load only adds. */
 static double scratch_time(const struct scratch *s, const struct scratch_job *job)
 {
 	uint64_t best = UINT64_MAX, dur_ns;
 
-	for (int i = 0; i < 3; i++) {
+	for (int i = 0; i < TRIES; i++) {
 		if (write(s->fd, job, sizeof(*job)) != sizeof(*job) ||
 		    read(s->fd, &dur_ns, sizeof(dur_ns)) != sizeof(dur_ns))
 			return 0;
@@ -118,6 +120,14 @@ static int find_place(void *arg, const struct proc_map *m)
 	return 1;
 }
 
+/* What a trap costs: hundreds of ns on any machine. Less means that it did not happen: 0. */
+static double trap_ns(double bare, double probed)
+{
+	enum { TRAP_MIN_NS = 50 };
+
+	return probed - bare >= TRAP_MIN_NS ? probed - bare : 0;
+}
+
 static double with_uprobe(const struct scratch *s, struct scratch_job *job, bool is_multi)
 {
 	struct self_place at = { .addr = scratch_place(job->work) };
@@ -133,7 +143,7 @@ static double with_uprobe(const struct scratch *s, struct scratch_job *job, bool
 		return 0;
 	probed = scratch_time(s, job);
 	uprobes_detach(&u);
-	return probed > bare ? probed - bare : 0;
+	return trap_ns(bare, probed);
 }
 
 static double with_watch(const struct scratch *s, struct scratch_job *job)
@@ -146,11 +156,8 @@ static double with_watch(const struct scratch *s, struct scratch_job *job)
 		return 0;
 	watched = scratch_time(s, job);
 	watch_close(&w);
-	return watched > bare ? watched - bare : 0;
+	return trap_ns(bare, watched);
 }
-
-/* A trap costs hundreds of ns on any machine: less means that it did not happen. */
-enum { TRAP_MIN_NS = 50 };
 
 /* Measured on a virtual machine, Linux 6.18 (docs/method.md): used until this machine's are known. */
 static const struct cost usual = {
@@ -167,8 +174,8 @@ void cost_try(struct cost *out, bool *has_uprobe_multi, bool *has_watch)
 	*has_uprobe_multi = *has_watch = false;
 	if (scratch_start(&s))
 		return;
-	*has_uprobe_multi = out->is_multi = with_uprobe(&s, &nop, true) > TRAP_MIN_NS;
-	*has_watch = with_watch(&s, &store) > TRAP_MIN_NS;
+	*has_uprobe_multi = out->is_multi = with_uprobe(&s, &nop, true) > 0;
+	*has_watch = with_watch(&s, &store) > 0;
 	if (!*has_watch)
 		out->watch_ns = 0;
 	scratch_end(&s);
@@ -176,13 +183,13 @@ void cost_try(struct cost *out, bool *has_uprobe_multi, bool *has_watch)
 
 void cost_measure(struct cost *out)
 {
-	struct scratch_job job = { .work = SCRATCH_EMULATED, .turns = 4000 };
+	struct scratch_job job = { .work = SCRATCH_EMULATED, .turns = 2000 };
 	struct scratch s;
 
 	if (scratch_start(&s))
 		return;
 	out->emulated_ns = with_uprobe(&s, &job, out->is_multi);
-	job = (struct scratch_job){ .work = SCRATCH_STEPPED, .turns = 1000 };
+	job = (struct scratch_job){ .work = SCRATCH_STEPPED, .turns = 500 };
 	out->stepped_ns = with_uprobe(&s, &job, out->is_multi);
 	job.work = SCRATCH_STORE;
 	out->watch_ns = with_watch(&s, &job);

@@ -33,7 +33,8 @@ static struct target_cfg config(const struct tracee *te)
 	return (struct target_cfg){
 		.id = te->id,
 		.source = te->source,
-		.follow = te->follow,
+		.flags = (te->follow ? TARGET_FOLLOW : 0) |
+			 (te->ruby.proc.is_nested ? TARGET_NESTED : 0),
 		.generation = te->generation,
 		.queue = l->ractor_queue - l->ractor_owner,
 		.thread_queue_node = l->thread_queue_node,

@@ -18,6 +18,7 @@ struct tracer {
 	struct lock_state *locks;
 	size_t locks_bytes;
 	bool is_multi, has_watch;
+	int measure_fd;
 	uint32_t nr_sites;
 	bool is_stepped[MAX_SITES];
 	void (*on_record)(void *arg, const struct rec *r, size_t size);
@@ -93,6 +94,7 @@ int tracer_open(struct tracer **out, const struct tracer_options *opt, struct er
 
 	if (!t)
 		return err_nomem(e);
+	t->measure_fd = -1;
 	t->is_multi = opt->has_uprobe_multi;
 	t->has_watch = opt->has_watch;
 	t->on_record = opt->on_record;
@@ -125,6 +127,7 @@ void tracer_free(struct tracer *t)
 {
 	if (!t)
 		return;
+	tracer_measure(t, false);
 	ring_buffer__free(t->ring);
 	if (t->locks)
 		munmap(t->locks, t->locks_bytes);
@@ -294,6 +297,12 @@ void tracer_stats(const struct tracer *t, uint64_t out[STAT_COUNT])
 		for (int cpu = 0; cpu < nr_cpus; cpu++)
 			out[i] += per_cpu[cpu];
 	}
+}
+
+void tracer_measure(struct tracer *t, bool on)
+{
+	scope_close(&t->measure_fd);
+	t->measure_fd = on ? bpf_enable_stats(BPF_STATS_RUN_TIME) : -1;
 }
 
 void tracer_run_time(const struct tracer *t, uint64_t *ns, uint64_t *runs)

@@ -73,7 +73,10 @@ int tracer_ring_fd(const struct tracer *t);	/* readable when a record wants atte
 
 void tracer_stats(const struct tracer *t, uint64_t out[STAT_COUNT]);
 
-/* Run time of all programs and the runs it was measured over, while the kernel measured it. */
+/* Has the kernel measure the programs' run time from now on, or no longer. */
+void tracer_measure(struct tracer *t, bool on);
+
+/* ns that the programs ran while measured, and how often they did. */
 void tracer_run_time(const struct tracer *t, uint64_t *ns, uint64_t *runs);
 
 #endif

@@ -54,9 +54,11 @@ int doc_markdown(const struct doc *d, FILE *out)
 		case DOC_TITLE:
 			fputs(i ? "\n## " : "# ", out);
 			escaped(out, it->text);
-			fputs("\n\n", out);
+			fputc('\n', out);
 			break;
 		case DOC_FACT:
+			if (i && d->items[i - 1].kind != DOC_FACT)
+				fputc('\n', out);
 			fact(out, it);
 			break;
 		case DOC_PARAGRAPH:

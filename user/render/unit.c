@@ -32,7 +32,7 @@ static bool scaled(struct unit *u, uint64_t n, uint64_t scale, const char *name)
 		if (v >= 1000)
 			continue;
 		snprintf(u->text, sizeof(u->text), "%ju.%s%ju %s", (uintmax_t)(v / parts),
-			 v % parts < parts / 10 ? "0" : "", (uintmax_t)(v % parts), name);
+			 parts == 100 && v % parts < 10 ? "0" : "", (uintmax_t)(v % parts), name);
 		return true;
 	}
 	whole += rest >= scale / 2;
@@ -110,7 +110,7 @@ struct unit unit_share_of(uint64_t part, uint64_t whole)
 {
 	if (!whole)
 		return (struct unit){ "-" };
-	if (part == whole)
-		return unit_share(1);
+	if (part < whole && (double)part == (double)whole)
+		return unit_share(0.999999);	/* which a double cannot tell from all of it */
 	return unit_share((double)part / whole);
 }

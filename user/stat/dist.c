@@ -92,10 +92,12 @@ static uint64_t rank_of(uint64_t count, unsigned int permille)
 
 uint64_t dist_quantile(const struct dist *d, unsigned int permille)
 {
-	uint64_t left = rank_of(d->count, permille);
+	uint64_t rank = rank_of(d->count, permille), left = rank;
 
-	if (!d->count)
-		return 0;
+	if (rank >= d->count)
+		return d->max;
+	if (rank == 1)
+		return d->min;
 	for (int o = 0; o < DIST_OCTAVES; o++) {
 		if (!d->octaves[o])
 			continue;

@@ -9,5 +9,6 @@
 #define NS_PER_US 1000ULL
 
 uint64_t clock_now_ns(void);	/* CLOCK_MONOTONIC, which bpf_ktime_get_ns() reads too */
+uint64_t clock_thread_cpu_ns(void);	/* CPU time of the calling thread */
 
 #endif

@@ -1,0 +1,83 @@
+# shellcheck shell=sh
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#
+# For tests that record and report, after lib.sh:
+#
+#	. "$(dirname "$0")/record.sh"
+
+shared=${GVLSCOPE_SHARED:-$repo/../shared}
+trace=$tmp/trace.gvs
+report=$tmp/report.json
+
+need_root
+[ -x "$GVLSCOPE" ] || skip_all "no $GVLSCOPE: run make check"
+
+# shellcheck disable=SC2317 # called by wait_for
+is_tracing_or_gone()
+{
+	grep -q '^Tracing' "$tmp/record.err" || gone "$RECORD"
+}
+
+# start_record ARGS...: records to $trace in the background, from the return on. Its words are in
+# $tmp/record.err. Status 1, reported, if it does not start. End it with end_record.
+start_record()
+{
+	"$GVLSCOPE" record -o "$trace" "$@" >"$tmp/record.out" 2>"$tmp/record.err" </dev/null &
+	RECORD=$!
+	started "$RECORD"
+	wait_for 30 is_tracing_or_gone
+	grep -q '^Tracing' "$tmp/record.err" && return
+	not_ok "record $* starts" "$(cat "$tmp/record.err")"
+	return 1
+}
+
+# Ends it as Ctrl-C does, or waits for its end. Sets RECORD_STATUS. (A shell has its background
+# commands ignore SIGINT.)
+end_record()
+{
+	kill -TERM "$RECORD" 2>/dev/null
+	wait_record
+}
+
+wait_record()
+{
+	wait_for 60 gone "$RECORD"
+	wait "$RECORD"
+	RECORD_STATUS=$?
+}
+
+# make_report NAME [ARGS...]: $report; status 1, reported, if it cannot be had
+make_report()
+{
+	make_report_name=$1
+	shift
+	if "$GVLSCOPE" report "$@" -f json "$trace" >"$report" 2>"$tmp/report.err" &&
+	   "$GVLSCOPE" report "$@" "$trace" >"$tmp/report.txt" 2>>"$tmp/report.err"; then
+		return
+	fi
+	not_ok "$make_report_name: it is reported" "$(cat "$tmp/report.err" "$tmp/record.err")"
+	return 1
+}
+
+# holds NAME EXPRESSION: a Python expression on the report d, its locks and its threads is true
+holds()
+{
+	check "$1" "$repo/tests/tools/check-report" that "$report" "$2"
+}
+
+# What must hold of any report.
+is_sound()
+{
+	check "$1: hold + free is the time seen, sums over threads are the totals" \
+		"$repo/tests/tools/check-report" identities "$report"
+	check "$1: text and JSON agree" \
+		"$repo/tests/tools/check-report" agrees "$report" "$tmp/report.txt"
+}
+
+# The reason why watchpoints do not work here, or nothing.
+why_no_watch()
+{
+	"$GVLSCOPE" doctor -f json >"$tmp/doctor.json" 2>/dev/null
+	json "$tmp/doctor.json" '"".join("%s: %s" % (f["reason"]["id"], f["reason"]["text"])
+		for f in d["machine"]["facts"] if f["id"] == "watchpoint" and not f["ok"])'
+}
