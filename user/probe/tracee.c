@@ -6,15 +6,11 @@
 #include <string.h>
 
 #include "probe/learn.h"
+#include "probe/lockstate.h"
 #include "util/clock.h"
 #include "util/scope.h"
 
-enum {
-	READ_TRIES = 2000,	/* a lock that changes while it is read is read again */
-	RACTORS_MAX = 1024,
-};
-
-#define ASTRAY_NS (200 * NS_PER_MS)
+enum { RACTORS_MAX = 1024 };
 
 const char *method_name(enum method m)
 {
@@ -201,70 +197,6 @@ static int resume_sites(struct tracee *te, struct err *e)
 	return place(te, &te->proven, SITE_PROVEN, te->generation, e);
 }
 
-static void emit_state(struct tracee *te, struct tracee_lock *l, const struct lock_reading *now)
-{
-	struct event ev = {
-		.kind = EVENT_STATE, .ts_ns = clock_now_ns(), .target = te->id, .lock = l->id,
-		.thread = now->owner, .seq = l->seq,
-	};
-
-	if (now->owner)
-		ev.tid = ruby_thread_tid(&te->ruby, now->owner);
-	if (ev.tid) {
-		bool on_cpu = proc_task_state(&te->ruby.proc, ev.tid) == 'R';
-
-		tracer_owner_task(te->tracer, te->pid, ev.tid, l->id, on_cpu);
-		ev.flags = on_cpu ? 0 : EVENT_OWNER_OFF_CPU;
-	}
-	te->sink.event(te->sink.arg, &ev);
-	ev.kind = EVENT_STATE_QUEUED;
-	ev.flags = 0;
-	for (uint32_t i = 0; i < now->nr_queued; i++) {
-		ev.thread = now->queued[i];
-		ev.tid = ruby_thread_tid(&te->ruby, ev.thread);
-		te->sink.event(te->sink.arg, &ev);
-	}
-	l->last_ts_ns = ev.ts_ns;
-	l->open = true;
-}
-
-/* Reads owner and queue between two events of the lock, so that the next event continues them. */
-static void snapshot(struct tracee *te, struct tracee_lock *l)
-{
-	volatile struct lock_state *state = tracer_lock(te->tracer, l->id);
-	auto_free uint64_t *queued = malloc(LOCK_QUEUE_MAX * sizeof(*queued));
-	struct lock_reading now = { .queued = queued };
-
-	for (int i = 0; queued && i < READ_TRIES; i++) {
-		uint32_t seq = __atomic_load_n(&state->seq, __ATOMIC_ACQUIRE);
-		uint64_t unknown = OWNER_UNKNOWN;
-
-		if (ruby_read_lock(&te->ruby, l->owner_word, &now) || now.truncated)
-			continue;
-		__atomic_compare_exchange_n((uint64_t *)&state->owner, &unknown, now.owner, false,
-					    __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
-		if (__atomic_load_n(&state->seq, __ATOMIC_ACQUIRE) != seq)
-			continue;
-		l->seq = seq;
-		l->same = state->same;
-		emit_state(te, l, &now);
-		return;
-	}
-	/* It never kept still: the first event will begin what is seen of it. */
-	l->seq = __atomic_load_n(&state->seq, __ATOMIC_ACQUIRE);
-}
-
-static void end_state(struct tracee *te, struct tracee_lock *l, uint64_t ts_ns)
-{
-	struct event ev = {
-		.kind = EVENT_STATE_END, .ts_ns = ts_ns, .target = te->id, .lock = l->id,
-	};
-
-	if (l->open)
-		te->sink.event(te->sink.arg, &ev);
-	l->open = false;
-}
-
 int tracee_start(struct tracee *te, struct err *e)
 {
 	uint64_t now = clock_now_ns();
@@ -291,7 +223,7 @@ int tracee_start(struct tracee *te, struct err *e)
 		return err;
 	for (uint32_t i = 0; i < te->nr_locks; i++)
 		if (te->resume == SOURCE_SITES || te->locks[i].watched)
-			snapshot(te, &te->locks[i]);
+			lockstate_begin(te, &te->locks[i]);
 	te->end_ns = 0;
 	te->seen_since_ns = clock_now_ns();
 	return 0;
@@ -316,43 +248,10 @@ uint64_t tracee_pause(struct tracee *te)
 void tracee_close_window(struct tracee *te, uint64_t end_ns)
 {
 	for (uint32_t i = 0; i < te->nr_locks; i++)
-		end_state(te, &te->locks[i], end_ns);
+		lockstate_end(te, &te->locks[i], end_ns);
 	if (te->seen_since_ns)
 		te->seen_ns += end_ns - te->seen_since_ns;
 	te->seen_since_ns = 0;
-}
-
-/* An owner change went unseen: what was told since the last event of the lock is not certain. */
-static void begin_anew(struct tracee *te, struct tracee_lock *l)
-{
-	te->unseen_writer++;
-	tracer_drain(te->tracer);
-	end_state(te, l, l->last_ts_ns);
-	tracer_lock(te->tracer, l->id)->owner = OWNER_UNKNOWN;
-	snapshot(te, l);
-}
-
-/*
- * True when the word has differed from the last event's owner for ASTRAY_NS without an event. A
- * probe runs some instructions after the write, and its task may lose the CPU in between.
- */
-static bool is_word_astray(struct tracee *te, struct tracee_lock *l, uint64_t now_ns)
-{
-	volatile struct lock_state *state = tracer_lock(te->tracer, l->id);
-	uint32_t seq = __atomic_load_n(&state->seq, __ATOMIC_ACQUIRE);
-	uint64_t owner;
-
-	if (state->owner == OWNER_UNKNOWN ||
-	    proc_read_u64(&te->ruby.proc, l->owner_word, &owner) || owner == state->owner) {
-		l->astray_since_ns = 0;
-		return false;
-	}
-	if (!l->astray_since_ns || l->astray_seq != seq || l->astray_owner != owner) {
-		l->astray_since_ns = now_ns;
-		l->astray_seq = seq;
-		l->astray_owner = owner;
-	}
-	return now_ns - l->astray_since_ns >= ASTRAY_NS;
 }
 
 static bool check_words(struct tracee *te, uint64_t now_ns)
@@ -363,11 +262,11 @@ static bool check_words(struct tracee *te, uint64_t now_ns)
 		struct tracee_lock *l = &te->locks[i];
 		uint64_t same = tracer_lock(te->tracer, l->id)->same;
 
-		if (!l->open || (same == l->same && !is_word_astray(te, l, now_ns)))
+		if (!l->open || (same == l->same && !lockstate_is_astray(te, l, now_ns)))
 			continue;
 		l->same = same;
 		l->astray_since_ns = 0;
-		begin_anew(te, l);
+		lockstate_begin_anew(te, l);
 		astray = true;
 	}
 	return astray;

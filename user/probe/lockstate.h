@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What a lock is like, read from memory: where its events begin, and whether they can be believed. */
+#ifndef GVL_PROBE_LOCKSTATE_H
+#define GVL_PROBE_LOCKSTATE_H
+
+#include "probe/tracee.h"
+
+/*
+ * Reads owner and queue between two events of the lock and passes them on, so that the next event
+ * continues them. A lock that never keeps still begins with its next event instead.
+ */
+void lockstate_begin(struct tracee *te, struct tracee_lock *l);
+
+/* What is seen of the lock ends at @ts_ns, if it has begun. */
+void lockstate_end(struct tracee *te, struct tracee_lock *l, uint64_t ts_ns);
+
+/*
+ * True when the word has differed from the last event's owner for 200 ms without an event. A probe
+ * runs some instructions after the write, and its task may lose the CPU in between.
+ */
+bool lockstate_is_astray(struct tracee *te, struct tracee_lock *l, uint64_t now_ns);
+
+/* An owner change went unseen: what was told since the last event of the lock is not certain. */
+void lockstate_begin_anew(struct tracee *te, struct tracee_lock *l);
+
+#endif
