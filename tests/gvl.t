@@ -34,11 +34,13 @@ fair_shares()
 		sorted(t["name"] for t in threads if t["hold_ns"] > 1e6) == ["compute-%d" % i for i in range(4)]
 		and all(abs(t["hold_ns"] - lock["seen_ns"] / 4) < 150e6
 			for t in threads if t["hold_ns"] > 1e6)'
-	holds "$1, 4 threads: three wait all the time" '
-		abs(lock["wait_ns"]["sum"] - 3 * lock["seen_ns"]) < 0.01 * lock["seen_ns"]'
-	holds "$1, 4 threads: who holds is blamed for the waiting of the other three" '
+	# In 3.1 a thread that gave the lock up first waits for the next one to run, then queues.
+	holds "$1, 4 threads: three wait all the time" "
+		abs(lock['wait_ns']['sum'] - 3 * lock['seen_ns']) <
+		(0.15 if '$1' == '3.1' else 0.02) * lock['seen_ns']"
+	holds "$1, 4 threads: who holds is blamed for the waiting of the others" '
 		lock["blame_ns"] + lock["unowned_wait_ns"] == total(threads, "wait_ns") and
-		all(abs(t["blame_ns"] - 3 * t["hold_ns"]) < 0.01 * lock["seen_ns"] for t in threads)'
+		all(abs(t["blame_ns"] - 3 * t["hold_ns"]) < 0.05 * lock["seen_ns"] for t in threads)'
 	has "$1, 4 threads: the text names the threads" "$tmp/report.txt" '^compute-3 '
 }
 
@@ -61,6 +63,7 @@ mixed_load()
 }
 
 # The same run each time: so many releases of each kind, and nobody else.
+# shellcheck disable=SC2016
 same_run='
 def work
   r, w = IO.pipe
@@ -227,6 +230,9 @@ several_pids()
 		len({t['ruby'][:3] for t in d['target']}) == len([$first])"
 }
 
+# shellcheck disable=SC2016
+mostly_asleep='$stderr.puts "READY"; loop { sleep 0.005 }'
+
 by_comm()
 {
 	for _ in 1 2; do
@@ -243,7 +249,6 @@ by_comm()
 	exits "--comm: nobody is called so" 1 \
 		"$GVLSCOPE" record --comm "nobody-$$" -d 500ms -o "$tmp/none.gvs"
 }
-mostly_asleep='$stderr.puts "READY"; loop { sleep 0.005 }'
 
 boxed()
 {
@@ -251,17 +256,18 @@ boxed()
 	start_ruby -b "$1" -W0 -e "$(printf "$computing" 2)" || return
 	exits "$1, in a namespace of its own: recorded" 0 \
 		"$GVLSCOPE" record -p "$PID" -d 1s -o "$trace"
+	boxed_tids=$(awk '/^NSpid/ { printf "%s, ", $NF }' "/proc/$PID/task"/*/status)
 	stop "$PID"
 	make_report "$1, in a namespace of its own" || return
 	is_sound "$1, in a namespace of its own"
 	holds "$1, in a namespace of its own: its threads, named, share the lock" '
 		sorted(t["name"] for t in threads if t["hold_ns"] > 200e6) == ["compute-0", "compute-1"]'
-	holds "$1, in a namespace of its own: off-CPU time is known: it computes" \
-		'lock["offcpu_hold_ns"] < 0.5 * lock["seen_ns"]'
+	holds "$1, in a namespace of its own: tids are those of that namespace" "
+		{t['tid'] for t in threads} <= {${boxed_tids}0} and len(threads) >= 2"
 }
 
 # What DESIGN section 3 says of a command.
-command()
+with_command()
 {
 	# shellcheck disable=SC2016
 	exits "$1: with a command its exit status is passed on" 7 \
@@ -283,11 +289,11 @@ command()
 
 dies()
 {
-	if [ ! -d "$shared/cases" ]; then
-		skip "a process that dies" "no $shared/cases: set GVLSCOPE_SHARED"
+	if [ -z "$cases" ]; then
+		skip "a process that dies" "no shared/cases: set GVLSCOPE_SHARED"
 		return
 	fi
-	CASE_ATTACH_MS=4000 start_ruby "$1" -W0 "$shared/cases/46-dies-mid-measurement.rb" || return
+	CASE_ATTACH_MS=4000 start_ruby "$1" -W0 "$cases/46-dies-mid-measurement.rb" || return
 	start_record -p "$PID" || return
 	wait_record
 	is "$1, killed while traced: record ends well" "$RECORD_STATUS" 0
@@ -300,8 +306,8 @@ dies()
 
 execs()
 {
-	[ -d "$shared/cases" ] || return
-	CASE_ATTACH_MS=4000 CASE_RESTART_MS=2500 start_ruby "$1" -W0 "$shared/cases/45-exec-in-target.rb" ||
+	[ -n "$cases" ] || return
+	CASE_ATTACH_MS=4000 CASE_RESTART_MS=2500 start_ruby "$1" -W0 "$cases/45-exec-in-target.rb" ||
 		return
 	start_record -p "$PID" || return
 	wait_record
@@ -326,7 +332,7 @@ for ruby in 3.1 3.3 3.4; do
 	exact_count "$ruby"
 	both_methods "$ruby"
 	ractors "$ruby"
-	command "$ruby"
+	with_command "$ruby"
 done
 for ruby in 3.3 3.4; do
 	mn_threads "$ruby"

@@ -5,7 +5,16 @@
 #
 #	. "$(dirname "$0")/record.sh"
 
-shared=${GVLSCOPE_SHARED:-$repo/../shared}
+# shellcheck disable=SC2034,SC2154 # shared with the test and with lib.sh
+:
+
+# Programs whose answer is known; a copy in /tmp, where chrooted Rubies see it. Empty: there are none.
+cases=
+if [ -d "${GVLSCOPE_SHARED:-$repo/../shared}/cases" ]; then
+	cp -R "${GVLSCOPE_SHARED:-$repo/../shared}/cases" "$tmp/cases"
+	cases=$tmp/cases
+fi
+
 trace=$tmp/trace.gvs
 report=$tmp/report.json
 

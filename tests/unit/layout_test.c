@@ -252,6 +252,7 @@ static void only_exact_versions_are_in_the_table(void **state)
 	assert_null(layout_find("3.3.8 3.3.9", "x86_64"));
 	assert_null(layout_find("3.3.8p0", "x86_64"));
 	assert_null(layout_find("2.7.8", "x86_64"));
+	assert_null(layout_find("4.0.60", "x86_64"));
 	assert_null(layout_find("", "x86_64"));
 	assert_null(layout_find("3.3.8", "mips"));
 }
@@ -269,6 +270,7 @@ static void the_table_has_the_known_offsets(void **state)
 		{ "3.4.9", 328, 344, 488, 448, LAYOUT_NONE, LAYOUT_NONE },
 		{ "3.4.11", 328, 344, 488, 448, LAYOUT_NONE, LAYOUT_NONE },
 		{ "4.0.5", 256, 272, LAYOUT_NONE, 448, LAYOUT_NONE, 208 },
+		{ "4.0.6", 256, 280, LAYOUT_NONE, 456, LAYOUT_NONE, 208 },	/* Bug 21685 */
 	};
 
 	(void)state;
@@ -291,7 +293,7 @@ static void every_release_has_a_plausible_row(void **state)
 		const char *series;
 		int last;
 	} releases[] = {
-		{ "3.0", 7 }, { "3.1", 7 }, { "3.2", 11 }, { "3.3", 11 }, { "3.4", 11 }, { "4.0", 5 },
+		{ "3.0", 7 }, { "3.1", 7 }, { "3.2", 11 }, { "3.3", 12 }, { "3.4", 11 }, { "4.0", 6 },
 	};
 
 	(void)state;

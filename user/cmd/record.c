@@ -224,14 +224,28 @@ static int open_output(const char *name, struct err *e)
  */
 static int open_stop_fd(sigset_t *before)
 {
+	sigset_t stop, blocked;
+
+	sigemptyset(&stop);
+	sigaddset(&stop, SIGINT);
+	sigaddset(&stop, SIGTERM);
+	sigaddset(&stop, SIGHUP);
+	blocked = stop;
+	/* a write that cannot be done is an error to report, not a death */
+	sigaddset(&blocked, SIGPIPE);
+	sigaddset(&blocked, SIGXFSZ);
+	sigprocmask(SIG_BLOCK, &blocked, before);
+	return signalfd(-1, &stop, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+static void allow_second_stop(void)
+{
 	sigset_t set;
 
 	sigemptyset(&set);
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGHUP);
-	sigprocmask(SIG_BLOCK, &set, before);
-	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
 }
 
 static int take_stop(int stop_fd)
@@ -241,8 +255,7 @@ static int take_stop(int stop_fd)
 	return read(stop_fd, &info, sizeof(info)) == sizeof(info) ? (int)info.ssi_signo : 0;
 }
 
-static enum capture_end run(struct options *o, struct recording *rec, int stop_fd,
-			    const sigset_t *before)
+static enum capture_end run(struct options *o, struct recording *rec, int stop_fd)
 {
 	for (;;) {
 		enum capture_end end = capture_run(rec->capture, o->duration_ns, stop_fd);
@@ -256,7 +269,7 @@ static enum capture_end run(struct options *o, struct recording *rec, int stop_f
 				kill(rec->launch.pid, sig);
 			continue;
 		}
-		sigprocmask(SIG_SETMASK, before, NULL);
+		allow_second_stop();
 		return end;
 	}
 }
@@ -388,7 +401,7 @@ static int record(struct options *o, struct recording *rec, const char *line, st
 	launch_release(&rec->launch);
 	if (err)
 		return err;
-	end = run(o, rec, stop_fd, &before);
+	end = run(o, rec, stop_fd);
 	return finish(o, rec, end, e);
 }
 
@@ -409,13 +422,13 @@ int cmd_record(int argc, char **argv)
 	struct recording rec = { 0 };
 	struct err e = { 0 };
 	auto_free char *line = join(argc, argv);
-	int err = parse(&o, argc, argv, &e);
+	int err = parse(&o, argc, argv, &e), status = EXIT_DONE;
 
 	if (!err)
 		err = record(&o, &rec, line ? line : "", &e);
 	if (err)
 		cmd_fail(&e);
 	if (rec.launch.pid)
-		return command_status(&rec.launch);
-	return err ? (int)reason_status(e.reason) : EXIT_DONE;
+		status = command_status(&rec.launch);
+	return err && !status ? (int)reason_status(e.reason) : status;
 }

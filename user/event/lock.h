@@ -107,6 +107,7 @@ struct lock {
 
 	struct lock_totals totals;
 	struct thread *threads;	/* linked by next_of_lock */
+	struct lock *next_of_target;
 };
 
 void lock_init(struct lock *l, uint32_t id, uint16_t target, const struct lock_window *w);

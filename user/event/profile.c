@@ -16,7 +16,7 @@ void profile_release(struct profile *p)
 {
 	for (size_t i = 0; i < p->nr_targets; i++)
 		if (p->targets[i])
-			threads_release(p->targets[i]);
+			threads_release(&p->targets[i]->threads);
 	for (size_t i = 0; i < p->nr_locks; i++)
 		if (p->locks[i])
 			lock_release(p->locks[i]);
@@ -48,7 +48,7 @@ static int table_reach(void ***table, size_t *nr, size_t i)
 	return 0;
 }
 
-static struct threads *target_get(struct profile *p, uint16_t target)
+static struct profile_target *target_get(struct profile *p, uint16_t target)
 {
 	if (table_reach((void ***)&p->targets, &p->nr_targets, target))
 		return NULL;
@@ -60,17 +60,20 @@ static struct threads *target_get(struct profile *p, uint16_t target)
 /* A lock stays with the target that it was first seen in. */
 static struct lock *lock_get(struct profile *p, const struct event *ev)
 {
+	struct profile_target *target;
 	struct lock *l;
 
 	if (ev->lock < p->nr_locks && p->locks[ev->lock])
 		return p->locks[ev->lock];
-	if (table_reach((void ***)&p->locks, &p->nr_locks, ev->lock) ||
-	    !target_get(p, ev->target))
+	target = target_get(p, ev->target);
+	if (!target || table_reach((void ***)&p->locks, &p->nr_locks, ev->lock))
 		return NULL;
 	l = malloc(sizeof(*l));
 	if (!l)
 		return NULL;
 	lock_init(l, ev->lock, ev->target, &p->window);
+	l->next_of_target = target->locks;
+	target->locks = l;
 	p->locks[ev->lock] = l;
 	return l;
 }
@@ -91,7 +94,7 @@ static int learn_owner(struct threads *ts, const struct lock *l, const struct ev
 
 static int add_to_lock(struct profile *p, struct lock *l, const struct event *ev)
 {
-	struct threads *ts = p->targets[l->target];
+	struct threads *ts = &p->targets[l->target]->threads;
 	struct thread *t = NULL;
 
 	if (ev->thread) {
@@ -152,17 +155,19 @@ static int add_lock(struct profile *p, const struct event *ev)
 
 static int add_name(struct profile *p, const struct event *ev)
 {
-	struct threads *ts = target_get(p, ev->target);
+	struct profile_target *target = target_get(p, ev->target);
 
-	return ts ? threads_name(ts, ev->thread, ev->tid, ev->text) : -ENOMEM;
+	if (!target)
+		return -ENOMEM;
+	return threads_name(&target->threads, ev->thread, ev->tid, ev->text);
 }
 
 static int add_exit(struct profile *p, const struct event *ev)
 {
-	struct threads *ts = target_get(p, ev->target);
+	struct profile_target *target = target_get(p, ev->target);
 	struct thread *t;
 
-	if (!ts || threads_exit(ts, ev->tid, ev->text, &t))
+	if (!target || threads_exit(&target->threads, ev->tid, ev->text, &t))
 		return -ENOMEM;
 	for (; t; t = t->next_known) {
 		if (!t->is_ended || t->tid != ev->tid || t->lock == THREAD_NO_LOCK)
@@ -175,6 +180,10 @@ static int add_exit(struct profile *p, const struct event *ev)
 
 static int add_life(struct profile *p, const struct event *ev)
 {
+	struct profile_target *target = target_get(p, ev->target);
+
+	if (!target)
+		return -ENOMEM;
 	if (p->nr_life < PROFILE_LIFE_MAX)
 		p->life[p->nr_life] = (struct profile_life){
 			.ts_ns = ev->ts_ns, .target = ev->target, .kind = ev->kind,
@@ -183,12 +192,9 @@ static int add_life(struct profile *p, const struct event *ev)
 	p->nr_life++;
 	if (ev->kind == EVENT_FORK)
 		return 0;
-	for (size_t i = 0; i < p->nr_locks; i++) {
-		if (!p->locks[i] || p->locks[i]->target != ev->target)
-			continue;
-		if (lock_end(p->locks[i], ev->ts_ns))
+	for (struct lock *l = target->locks; l; l = l->next_of_target)
+		if (lock_end(l, ev->ts_ns))
 			return -ENOMEM;
-	}
 	return 0;
 }
 

@@ -20,11 +20,16 @@ struct profile_life {
 	uint8_t kind;
 };
 
+struct profile_target {
+	struct threads threads;
+	struct lock *locks;	/* linked by next_of_target */
+};
+
 struct profile {
 	struct lock_window window;
 	struct lock **locks;		/* by id; NULL where there is none */
 	size_t nr_locks;		/* slots of locks */
-	struct threads **targets;	/* by id; NULL where there is none */
+	struct profile_target **targets;	/* by id; NULL where there is none */
 	size_t nr_targets;
 	uint64_t first_ns;		/* of all events of locks; UINT64_MAX: none */
 	uint64_t last_ns;

@@ -19,7 +19,7 @@ const char *method_name(enum method m)
 
 const char *tracee_method(const struct tracee *te)
 {
-	return te->was_probed ? "sites" : "watch";
+	return te->was_probed || te->resume == SOURCE_SITES ? "sites" : "watch";
 }
 
 static struct target_cfg config(const struct tracee *te)

@@ -150,21 +150,21 @@ static void make_duration(struct report *r)
 static void make_seen_share(struct report *r)
 {
 	const struct profile *p = r->profile;
-	uint64_t targets = 0;
+	uint64_t nr = 0;
 	double seen = 0;
 
-	for (size_t t = 0; t < p->nr_targets; t++) {
-		size_t i = 0;
+	for (size_t i = 0; i < p->nr_targets; i++) {
+		const struct lock *first = NULL;
 
-		while (i < p->nr_locks && (!p->locks[i] || p->locks[i]->target != t))
-			i++;
-		if (i == p->nr_locks)
-			continue;
-		seen += p->locks[i]->totals.seen_ns;
-		targets++;
+		if (p->targets[i])
+			first = p->targets[i]->locks;
+		for (const struct lock *l = first; l; l = l->next_of_target)
+			first = l->id < first->id ? l : first;
+		seen += first ? first->totals.seen_ns : 0;
+		nr += first != NULL;
 	}
-	if (r->duration_ns && targets)
-		r->seen_share = seen / targets / r->duration_ns;
+	if (r->duration_ns && nr)
+		r->seen_share = seen / nr / r->duration_ns;
 	if (r->seen_share > 1)
 		r->seen_share = 1;
 }

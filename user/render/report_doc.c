@@ -132,7 +132,8 @@ static void add_lost(struct doc *d, const struct report *r)
 	json_object_foreach(r->lost, key, count)
 		nr += add_cause(d, key, count_of(r->lost, key), nr ? "" : "lost");
 	if (!r->is_loss_known)
-		doc_fact(d, nr ? "" : "lost", "not known: the file ends before its totals");
+		doc_fact(d, nr ? "" : "lost", "%s: the file does not say what the recorder lost",
+			 nr ? "and maybe more" : "not known");
 	else if (!nr && count_of(r->totals, "records"))
 		doc_fact(d, "lost", "nothing of %s records",
 			 unit_count(count_of(r->totals, "records")).text);
