@@ -96,7 +96,7 @@ FUZZ_SECONDS ?= 60
 fuzz: $(FUZZ)
 	tests/fuzz/run $(FUZZ_SECONDS) $(FUZZ)
 
-check: all $(UNIT) $(B)/tools/trace-gen arm64
+check: all $(UNIT) $(patsubst %,$(B)/tools/%,trace-gen trace_dump switches measure) arm64
 	tests/run $(UNIT) $(sort $(wildcard tests/*.t))
 
 clean:

@@ -194,7 +194,7 @@ children()
 		  exit!(0) } }
 		pids.each { |p| Process.wait(p) }
 		puts "PIDS #{pids.join(",")}"' || return
-	start_record -p "$PID" "${2---children}" || return
+	start_record -p "$PID" --children || return
 	kill -USR1 "$PID"
 	wait_record
 	is "$1, forked workers: it ends when all have ended" "$RECORD_STATUS" 0
@@ -206,6 +206,8 @@ children()
 		    for pid in [${pids:-0}])"
 	holds "$1, forked workers: each one's threads are named" "
 		{'w%d-%d' % (i, n) for i in range(3) for n in range(2)} <= {t['name'] for t in threads}"
+	holds "$1, forked workers: each one's main thread is its own task" "
+		all(any(t['tid'] == l['pid'] and t['holds'] for t in l['threads']) for l in locks)"
 	holds "$1, forked workers: the parent forked three times" '
 		sum(l["what"] == "fork" for l in d["capture"]["life"]) == 3'
 }
@@ -293,7 +295,7 @@ dies()
 		skip "a process that dies" "no shared/cases: set GVLSCOPE_SHARED"
 		return
 	fi
-	CASE_ATTACH_MS=4000 start_ruby "$1" -W0 "$cases/46-dies-mid-measurement.rb" || return
+	CASE_ATTACH_MS=2500 start_ruby "$1" -W0 "$cases/46-dies-mid-measurement.rb" || return
 	start_record -p "$PID" || return
 	wait_record
 	is "$1, killed while traced: record ends well" "$RECORD_STATUS" 0
@@ -307,7 +309,7 @@ dies()
 execs()
 {
 	[ -n "$cases" ] || return
-	CASE_ATTACH_MS=4000 CASE_RESTART_MS=2500 start_ruby "$1" -W0 "$cases/45-exec-in-target.rb" ||
+	CASE_ATTACH_MS=3000 CASE_RESTART_MS=1500 start_ruby "$1" -W0 "$cases/45-exec-in-target.rb" ||
 		return
 	start_record -p "$PID" || return
 	wait_record
@@ -328,21 +330,21 @@ execs()
 
 for ruby in 3.1 3.3 3.4; do
 	fair_shares "$ruby"
+	both_methods "$ruby"
+done
+for ruby in 3.1 3.4; do
 	mixed_load "$ruby"
 	exact_count "$ruby"
-	both_methods "$ruby"
 	ractors "$ruby"
 	with_command "$ruby"
+	children "$ruby"
 done
 for ruby in 3.3 3.4; do
 	mn_threads "$ruby"
 	boxed "$ruby"
 done
-for ruby in 3.1 3.4; do
-	children "$ruby"
-	dies "$ruby"
-	execs "$ruby"
-done
+dies 3.1
+execs 3.4
 several_pids
 by_comm 3.1
 done_testing

@@ -27,7 +27,8 @@ static const char totals[] =
 	"{\"duration_ns\": 1000000000, \"stop\": \"duration\", \"events\": 8, \"records\": 13,"
 	" \"methods\": {\"gvl\": \"sites\", \"close\": \"not measured\"},"
 	" \"lost\": {\"ring\": 0, \"unseen_writer\": 0},"
-	" \"cost\": {\"hits\": 12345, \"ns_per_hit\": 850.4, \"bpf_ns\": 99, \"target_share\": 0.0105}}";
+	" \"cost\": {\"hits\": 12345, \"ns_per_hit\": 850.4, \"bpf_ns\": 99,"
+	"   \"target_share\": 0.0105}}";
 
 /* One second: A computes, B and C want to. */
 static void feed_second(struct feed *f)
@@ -313,6 +314,35 @@ static void a_window_is_reported_as_one(void **s)
 	feed_release(&f);
 }
 
+static double seen_share(struct feed *f, const char *with_facts)
+{
+	json_t *j = json_of(f, with_facts, NULL);
+	double share = json_number_value(json_object_get(json_object_get(j, "capture"),
+							 "seen_share"));
+
+	json_decref(j);
+	return share;
+}
+
+static void what_can_be_seen_of_a_process_is_its_life(void **s)
+{
+	static const char two[] = "{\"target\": [{\"pid\": 42}, {\"pid\": 77}]}";
+	struct feed f;
+
+	(void)s;
+	feed_init(&f, WHOLE);
+	state(&f, 0, A);
+	feed(&f, 500, EVENT_FORK, 77, 101, 0);
+	f.lock = f.target = 1;
+	state(&f, 600, A);			/* 100 after its birth */
+	feed(&f, 900, EVENT_GONE, 0, 0, 0);
+	f.lock = f.target = 0;
+	end(&f, 1000);
+	assert_true(seen_share(&f, two) == 1300.0 / 1400);
+	assert_true(seen_share(&f, "{}") == 1300.0 / 1900);
+	feed_release(&f);
+}
+
 static void outside_names_can_do_no_harm(void **s)
 {
 	static const char *const names[] = { "\033]0;owned\a", "a|b\n| c", "<script>", "\xff\xfe",
@@ -518,6 +548,7 @@ int main(void)
 		cmocka_unit_test(losses_are_named),
 		cmocka_unit_test(an_empty_capture_says_so),
 		cmocka_unit_test(a_window_is_reported_as_one),
+		cmocka_unit_test(what_can_be_seen_of_a_process_is_its_life),
 		cmocka_unit_test(outside_names_can_do_no_harm),
 		cmocka_unit_test(anything_may_stand_in_the_facts),
 		cmocka_unit_test(facts_that_are_no_object_are_damage),

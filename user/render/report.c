@@ -21,21 +21,16 @@ static json_t *latest(const struct report *r, const char *key, json_type type)
 	return j ? j : member(r->facts, key, type);
 }
 
-static int parse(const struct report_source *src, struct report *r, struct err *e)
+/* @what is for the message. 0 and an object in *out, or -errno with @e set. */
+static int parse(json_t **out, const char *text, const char *what, struct err *e)
 {
 	json_error_t error;
 
-	r->facts = json_loads(src->facts ? src->facts : "{}", JSON_REJECT_DUPLICATES, &error);
-	if (!json_is_object(r->facts))
-		return err_set(e, REASON_TRACE_DAMAGED, -EINVAL,
-			       "the trace's facts are not a JSON object");
-	if (!src->totals)
+	*out = json_loads(text, JSON_REJECT_DUPLICATES, &error);
+	if (json_is_object(*out))
 		return 0;
-	r->totals = json_loads(src->totals, JSON_REJECT_DUPLICATES, &error);
-	if (!json_is_object(r->totals))
-		return err_set(e, REASON_TRACE_DAMAGED, -EINVAL,
-			       "the trace's totals are not a JSON object");
-	return 0;
+	return err_set(e, REASON_TRACE_DAMAGED, -EINVAL, "the trace's %s are not a JSON object",
+		       what);
 }
 
 static int lost_add(json_t *lost, const char *key, uint64_t n)
@@ -143,30 +138,56 @@ static void make_duration(struct report *r)
 		first = p->window.from_ns;
 	if (p->window.to_ns < last)
 		last = p->window.to_ns;
-	r->duration_ns = first < last ? last - first : 0;
+	r->first_ns = first;
+	r->last_ns = first < last ? last : first;
+	r->duration_ns = r->last_ns - first;
 }
 
-/* Of the first lock, which is the main Ractor's, averaged over the targets. */
+static const struct lock *first_lock(const struct profile_target *target)
+{
+	const struct lock *first = target ? target->locks : NULL;
+
+	for (const struct lock *l = first; l; l = l->next_of_target)
+		first = l->id < first->id ? l : first;
+	return first;
+}
+
+/* For how long target @i could be seen: from its fork, if that was traced, to its end. */
+static uint64_t lifetime(const struct report *r, size_t i)
+{
+	const struct profile *p = r->profile;
+	uint64_t first = r->first_ns, last = r->last_ns;
+	uint64_t pid = pid_of(r, i);
+
+	for (size_t n = 0; n < p->nr_life && n < PROFILE_LIFE_MAX; n++) {
+		const struct profile_life *l = &p->life[n];
+		bool is_birth = l->kind == EVENT_FORK && l->child == pid;
+		bool is_end = l->kind != EVENT_FORK && l->target == i;
+
+		if (is_birth && l->ts_ns > first)
+			first = l->ts_ns;
+		if (is_end && l->ts_ns < last)
+			last = l->ts_ns;
+	}
+	return first < last ? last - first : 0;
+}
+
+/* Of the lifetimes of all targets, going by the first lock of each, which is the main Ractor's. */
 static void make_seen_share(struct report *r)
 {
 	const struct profile *p = r->profile;
-	uint64_t nr = 0;
-	double seen = 0;
+	double seen = 0, alive = 0;
 
 	for (size_t i = 0; i < p->nr_targets; i++) {
-		const struct lock *first = NULL;
+		const struct lock *first = first_lock(p->targets[i]);
 
-		if (p->targets[i])
-			first = p->targets[i]->locks;
-		for (const struct lock *l = first; l; l = l->next_of_target)
-			first = l->id < first->id ? l : first;
-		seen += first ? first->totals.seen_ns : 0;
-		nr += first != NULL;
+		if (!first)
+			continue;
+		seen += first->totals.seen_ns;
+		alive += lifetime(r, i);
 	}
-	if (r->duration_ns && nr)
-		r->seen_share = seen / nr / r->duration_ns;
-	if (r->seen_share > 1)
-		r->seen_share = 1;
+	if (alive > 0)
+		r->seen_share = seen < alive ? seen / alive : 1;
 }
 
 int report_init(struct report *r, const struct report_source *src, struct err *e)
@@ -175,7 +196,9 @@ int report_init(struct report *r, const struct report_source *src, struct err *e
 	int err;
 
 	*r = (struct report){ .profile = src->profile, .is_complete = src->is_complete };
-	err = parse(src, r, e);
+	err = parse(&r->facts, src->facts ? src->facts : "{}", "facts", e);
+	if (!err && src->totals)
+		err = parse(&r->totals, src->totals, "totals", e);
 	if (err)
 		return err;
 	capture = member(r->facts, "capture", JSON_OBJECT);

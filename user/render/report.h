@@ -33,7 +33,8 @@ struct report {
 	json_t *lost, *cost;
 	const char *start;			/* RFC 3339, or NULL */
 	const char *stop;			/* why the capture ended, or NULL */
-	uint64_t duration_ns;			/* of the capture, or of what the window has of it */
+	uint64_t first_ns, last_ns;		/* the capture, or what the window has of it */
+	uint64_t duration_ns;
 	double seen_share;
 	bool is_complete;
 	bool is_loss_known;

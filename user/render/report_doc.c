@@ -253,6 +253,11 @@ static void add_dist(struct doc *d, const char *what, const struct dist *of, uin
 	doc_cell(d, "%s", what);
 	doc_cell(d, "%s", unit_count(of->count).text);
 	doc_cell(d, "%s", unit_rate(of->count, seen).text);
+	if (!of->count) {
+		for (int i = 0; i < 5; i++)
+			doc_cell(d, "-");
+		return;
+	}
 	doc_cell(d, "%s", unit_ns(of->sum).text);
 	doc_cell(d, "%s", unit_ns(dist_mean(of)).text);
 	doc_cell(d, "%s", unit_ns(dist_quantile(of, 500)).text);

@@ -154,6 +154,7 @@ static void add_events(const struct report *r, json_t *to)
 
 int report_json(const struct report *r, FILE *out, struct err *e)
 {
+	int err;
 	json_t *j = json_pack("{s:s, s:O*, s:O*, s:O*, s:o, s:O, s:O*, s:o}",
 			      "schema", "gvlscope.report/1", "tool", r->tool, "host", r->host,
 			      "target", r->target, "capture", capture(r), "lost", r->lost,
@@ -163,8 +164,8 @@ int report_json(const struct report *r, FILE *out, struct err *e)
 		return err_nomem(e);
 	add_events(r, json_object_get(j, "capture"));
 	/* ASCII: texts of the file that are passed on as they are may hold control characters */
-	json_dumpf(j, out, JSON_INDENT(2) | JSON_ENSURE_ASCII);
+	err = json_dumpf(j, out, JSON_INDENT(2) | JSON_ENSURE_ASCII);
 	fputc('\n', out);
 	json_decref(j);
-	return 0;
+	return err && !ferror(out) ? err_nomem(e) : 0;
 }

@@ -25,25 +25,36 @@ static bool is_vm(const struct ruby *r, uint64_t vm)
 	       !proc_read_u64(&r->proc, thread + l->thread_ractor, &back) && back == ractor;
 }
 
+/* The main Ractor must be in the list of all, at the place that the list's nodes say. */
+static bool has_main_ractor(const struct ruby *r)
+{
+	struct ruby_lock locks[16];
+	uint64_t main_ractor;
+	int n = ruby_locks(r, locks, ARRAY_LEN(locks), NULL);
+
+	if (proc_read_u64(&r->proc, r->vm + r->layout.vm_main_ractor, &main_ractor))
+		return false;
+	for (int i = 0; i < n; i++)
+		if (locks[i].ractor == main_ractor)
+			return true;
+	return n == ARRAY_LEN(locks);	/* too many to say */
+}
+
 /* The locks must make sense too: else the layout is not this build's, however well it is linked. */
 static bool locks_are_sane(const struct ruby *r)
 {
-	struct ruby_lock lock;
-	uint64_t owner, back, head, next;
+	const struct layout *l = &r->layout;
+	uint64_t owner, back, head, next, ractor;
 
-	if (ruby_locks(r, &lock, 1, NULL) < 1)
+	if (!has_main_ractor(r) || proc_read_u64(&r->proc, r->vm + l->vm_main_ractor, &ractor))
 		return false;
-	head = lock.ractor + r->layout.ractor_queue;
-	if (proc_read_u64(&r->proc, lock.owner_word, &owner) ||
-	    proc_read_u64(&r->proc, head, &next))
+	head = ractor + l->ractor_queue;
+	/* list_node.prev of the first is the head; a queue in motion may fail this for once */
+	if (proc_read_u64(&r->proc, ractor + l->ractor_owner, &owner) ||
+	    proc_read_u64(&r->proc, head, &next) || proc_read_u64(&r->proc, next + 8, &back) ||
+	    back != head)
 		return false;
-	if (proc_read_u64(&r->proc, next + 8, &back))	/* list_node.prev of the first is the head */
-		return false;
-	/* a queue in motion may fail this once; the caller tries again */
-	if (back != head)
-		return false;
-	return owner == 0 ||
-	       (!proc_read_u64(&r->proc, owner + r->layout.thread_vm, &back) && back == r->vm);
+	return owner == 0 || (!proc_read_u64(&r->proc, owner + l->thread_vm, &back) && back == r->vm);
 }
 
 struct scan {
