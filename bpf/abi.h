@@ -9,7 +9,7 @@
 
 #define MAX_TARGETS 256		/* processes traced at once */
 #define MAX_LOCKS 4096		/* lock words (Ractors) over the whole capture */
-#define MAX_TASKS 131072	/* tasks that ever owned a lock, alive */
+#define MAX_TASKS 131072	/* of targets, alive */
 #define MAX_WRITERS 1024	/* instructions seen to write a watched word */
 #define MAX_SITES 4096		/* probed instructions over the whole capture */
 #define COMM_LEN 16		/* TASK_COMM_LEN, include/linux/sched.h */
@@ -30,6 +30,7 @@ enum source {
 enum {
 	TARGET_FOLLOW = 1 << 0,	/* report forked children */
 	TARGET_NESTED = 1 << 1,	/* its pid namespace is not the first one: ids differ there */
+	TARGET_SELF_OWNER = 1 << 2,	/* up to 3.2: the new owner writes the word itself */
 };
 
 /* Offsets are in bytes, -1 where this Ruby has no such member. */
@@ -45,8 +46,10 @@ struct target_cfg {
 	__s32 thread_tid;
 	__s32 thread_ractor;
 	__s32 ractor_owner;
+	__u32 lock;		/* the first lock's number, and its address: a short cut */
+	__u64 lock_addr;
 };
-_Static_assert(sizeof(struct target_cfg) == 36, "shared with BPF");
+_Static_assert(sizeof(struct target_cfg) == 48, "shared with BPF");
 
 struct lock_key {
 	__u64 addr;		/* of the owner word */
@@ -66,9 +69,11 @@ struct lock_state {
 	__u32 tgid;
 	__u16 target;
 	__u16 pad;
+	__u32 home_tid;		/* task that is known to have this as its lock; 0: none */
+	__u32 pad2;
 	__u64 same;		/* owner written again without having been seen to change */
 };
-_Static_assert(sizeof(struct lock_state) == 40, "shared with BPF");
+_Static_assert(sizeof(struct lock_state) == 48, "shared with BPF");
 
 struct task_key {
 	__u32 tgid;
@@ -76,7 +81,7 @@ struct task_key {
 };
 
 struct task_state {
-	__u32 lock;		/* the lock it owns, plus 1; or 0 */
+	__u32 lock;		/* the lock that it last owned, plus 1; or 0 */
 	__u32 on_cpu;
 };
 
@@ -105,10 +110,10 @@ struct writer_key {
 #define SITE_NUMBER(cookie) ((__u16)((cookie) >> 16))
 #define SITE_DISP(cookie) ((__s32)((cookie) >> 32))
 
-/* How often a site was run, and how often it then had written to a lock that is followed. */
+/* How often a site was run, and whether it ever wrote to a lock that is followed. */
 struct site_count {
 	__u64 hits;
-	__u64 matches;
+	__u64 matched;		/* not 0 once it did */
 };
 
 /* A watchpoint's cookie is its enum word. */
@@ -135,7 +140,6 @@ struct rec_exit {
 enum tracer_stat {
 	STAT_HIT_WATCH,		/* runs of the watch program in a target */
 	STAT_HIT_SWITCH,	/* task switches of a target's known tasks */
-	STAT_RECORDS,		/* records put into the ring */
 	STAT_LOST_RING,		/* ring full */
 	STAT_LOST_READ,		/* the word could not be read (its page was not there) */
 	STAT_LOST_TASK,		/* task table full */

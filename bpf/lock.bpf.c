@@ -60,30 +60,39 @@ static __always_inline void lock_emit(const struct hit *h, __u8 kind, __u64 thre
 	bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
 }
 
-/* Tells the scheduler's programs whose off-CPU time matters. Returns flags for EVENT_OWNER. */
+/*
+ * Notes the new owner's task, so that the scheduler's program knows whose switches matter. Returns
+ * flags for EVENT_OWNER.
+ */
 static __always_inline __u8 owner_moves(const struct hit *h, __u64 owner)
 {
-	struct task_state *old = NULL, *new;
-	__u32 tid = 0;
+	struct lock_state *l = h->l, *other;
+	struct task_state *s;
+	__u32 tid = 0, last;
 
-	if (h->l->owner_tid)
-		old = task_state(h->tgid, h->l->owner_tid, 1);
-	if (old)
-		old->lock = 0;
-	/* 3.0 keeps no tid; there the new owner writes the word itself. */
 	if (owner)
-		tid = h->t->native_tid < 0 && h->t->thread_tid < 0 ? h->tid :
-		      thread_tid(h->t, owner);
-	h->l->owner_tid = tid;
-	if (!owner)
+		tid = h->t->flags & TARGET_SELF_OWNER ? h->tid : thread_tid(h->t, owner);
+	/* atomic, thus ordered before reading on_cpu; task_switched() does it the other way round */
+	__sync_lock_test_and_set(&l->owner_tid, tid);
+	if (!tid)
+		return owner ? EVENT_OWNER_NO_TASK : 0;
+	if (tid == h->tid && tid == l->home_tid)
 		return 0;
-	new = task_state(h->tgid, tid, tid == h->tid);
-	if (!new)
-		return tid ? EVENT_OWNER_OFF_CPU : EVENT_OWNER_NO_TASK;
-	new->lock = h->lock + 1;
-	if (tid == h->tid)
-		new->on_cpu = 1;
-	return new->on_cpu ? 0 : EVENT_OWNER_OFF_CPU;
+	s = task_state(h->tgid, tid, tid == h->tid);
+	if (!s)
+		return EVENT_OWNER_OFF_CPU;
+	if (s->lock != h->lock + 1) {
+		last = s->lock - 1;
+		other = bpf_map_lookup_elem(&locks, &last);
+		if (other)
+			other->home_tid = 0;
+		s->lock = h->lock + 1;
+	}
+	if (tid != h->tid)
+		return s->on_cpu ? 0 : EVENT_OWNER_OFF_CPU;
+	s->on_cpu = 1;
+	l->home_tid = tid;
+	return 0;
 }
 
 static __always_inline void word_lost(const struct hit *h)
@@ -114,11 +123,25 @@ static __always_inline void owner_written(const struct hit *h)
 
 static __always_inline void word_written(struct hit *h, __u32 word)
 {
-	h->tid = task_tid(h->t, bpf_get_current_task_btf());
+	h->tid = h->t->flags & TARGET_NESTED ? task_tid(h->t, bpf_get_current_task_btf()) :
+					       (__u32)bpf_get_current_pid_tgid();
 	if (word == WORD_OWNER)
 		owner_written(h);
 	else if (h->value != h->l->addr + h->t->queue)	/* else the last one left the queue */
 		lock_emit(h, EVENT_QUEUE, h->value - h->t->thread_queue_node, 0);
+}
+
+static __always_inline bool find_lock(struct hit *h, const struct lock_key *key)
+{
+	__u32 *id;
+
+	h->lock = h->t->lock;
+	if (key->addr == h->t->lock_addr)
+		return true;
+	id = bpf_map_lookup_elem(&lock_ids, key);
+	if (id)
+		h->lock = *id;
+	return id;
 }
 
 /* The register in slot @slot of struct pt_regs. */
@@ -155,9 +178,9 @@ int site_hit(struct pt_regs *ctx)
 	struct hit h = { .tgid = bpf_get_current_pid_tgid() >> 32 };
 	struct lock_key key = { .tgid = h.tgid };
 	struct site_count *count;
+	bool known;
 	__u64 addr;
 	int err = 0;
-	__u32 *id;
 
 	h.t = bpf_map_lookup_elem(&targets, &h.tgid);
 	count = bpf_map_lookup_elem(&site_counts, &site);
@@ -168,20 +191,20 @@ int site_hit(struct pt_regs *ctx)
 		return 0;
 	addr = reg(ctx, SITE_BASE(cookie), &err) + SITE_DISP(cookie);
 	key.addr = word == WORD_QUEUE ? addr - h.t->queue - 8 : addr;
-	id = bpf_map_lookup_elem(&lock_ids, &key);
-	if (!id && word == WORD_QUEUE)
+	known = find_lock(&h, &key);
+	if (!known && word == WORD_QUEUE)
 		return 0;
 	h.value = site_value(ctx, cookie, addr, &err);
-	if (id)
-		h.lock = *id;
-	else if (is_ractor_lock(h.t, addr, h.value))
+	if (!known) {
+		if (!is_ractor_lock(h.t, addr, h.value))
+			return 0;
 		h.lock = lock_add(addr, h.tgid, h.t->id);
-	else
-		return 0;
+	}
 	h.l = bpf_map_lookup_elem(&locks, &h.lock);
 	if (!h.l)
 		return 0;
-	__sync_fetch_and_add(&count->matches, 1);
+	if (!count->matched)
+		count->matched = 1;
 	if (err)
 		word_lost(&h);
 	else
@@ -206,7 +229,6 @@ int watch_hit(struct bpf_perf_event_data *ctx)
 	struct lock_key key = { .tgid = h.tgid, .addr = ctx->addr };
 	__u64 one = 1, *count;
 	int err = 0;
-	__u32 *id;
 
 	h.t = bpf_map_lookup_elem(&targets, &h.tgid);
 	if (!h.t)
@@ -214,10 +236,8 @@ int watch_hit(struct bpf_perf_event_data *ctx)
 	stat_inc(STAT_HIT_WATCH);
 	if (writer.word == WORD_QUEUE)
 		key.addr -= h.t->queue + 8;
-	id = bpf_map_lookup_elem(&lock_ids, &key);
-	if (!id)
+	if (!find_lock(&h, &key))
 		return 0;
-	h.lock = *id;
 	h.l = bpf_map_lookup_elem(&locks, &h.lock);
 	if (!h.l)
 		return 0;
@@ -239,26 +259,29 @@ int watch_hit(struct bpf_perf_event_data *ctx)
 
 static __always_inline void task_switched(struct task_struct *task, __u8 kind, __u8 flags)
 {
-	struct task_key key = { .tgid = BPF_CORE_READ(task, tgid) };
-	const struct target_cfg *t = bpf_map_lookup_elem(&targets, &key.tgid);
+	__u32 tgid = BPF_CORE_READ(task, tgid), tid, lock;
+	const struct target_cfg *t = bpf_map_lookup_elem(&targets, &tgid);
+	struct lock_state *l;
 	struct task_state *s;
 	struct rec *r;
 
 	if (!t)
 		return;
-	key.tid = task_tid(t, task);
-	s = bpf_map_lookup_elem(&tasks, &key);
+	tid = task_tid(t, task);
+	s = task_state(tgid, tid, 0);
 	if (!s)
 		return;
 	stat_inc(STAT_HIT_SWITCH);
-	s->on_cpu = kind == EVENT_ON_CPU;
-	if (!s->lock || t->source == SOURCE_NONE)
+	__sync_lock_test_and_set(&s->on_cpu, kind == EVENT_ON_CPU);	/* see owner_moves() */
+	lock = s->lock - 1;
+	l = bpf_map_lookup_elem(&locks, &lock);
+	if (!l || l->owner_tid != tid || l->tgid != tgid || t->source == SOURCE_NONE)
 		return;
 	r = rec_reserve(t, kind);
 	if (!r)
 		return;
-	r->tid = key.tid;
-	r->lock = s->lock - 1;
+	r->tid = tid;
+	r->lock = lock;
 	r->flags = flags;
 	bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
 }
@@ -279,18 +302,25 @@ int BPF_PROG(sched_process_exit, struct task_struct *task)
 {
 	struct task_key key = { .tgid = BPF_CORE_READ(task, tgid) };
 	const struct target_cfg *t = bpf_map_lookup_elem(&targets, &key.tgid);
+	struct task_state *s;
+	struct lock_state *l;
 	struct rec_exit *r;
+	__u32 lock;
 
 	if (!t)
 		return 0;
 	key.tid = task_tid(t, task);
+	s = bpf_map_lookup_elem(&tasks, &key);
+	lock = s ? s->lock - 1 : MAX_LOCKS;
+	l = bpf_map_lookup_elem(&locks, &lock);
+	if (l && l->home_tid == key.tid)
+		l->home_tid = 0;
 	bpf_map_delete_elem(&tasks, &key);
 	r = bpf_ringbuf_reserve(&ring, sizeof(*r), 0);
 	if (!r) {
 		stat_inc(STAT_LOST_RING);
 		return 0;
 	}
-	stat_inc(STAT_RECORDS);
 	r->rec = (struct rec){
 		.ts_ns = bpf_ktime_get_ns(), .target = t->id, .kind = EVENT_EXIT, .tid = key.tid,
 	};

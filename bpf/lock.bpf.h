@@ -108,7 +108,6 @@ static __always_inline struct rec *rec_reserve(const struct target_cfg *t, __u8 
 		stat_inc(STAT_LOST_RING);
 		return r;
 	}
-	stat_inc(STAT_RECORDS);
 	*r = (struct rec){ .ts_ns = bpf_ktime_get_ns(), .target = t->id, .kind = kind };
 	return r;
 }

@@ -103,7 +103,7 @@ char *record_totals(struct capture *c, enum capture_end end)
 	json_object_set_new(j, "seen_ns", json_integer(t.seen_ns));
 	json_object_set_new(j, "stop", json_string(capture_end_name(end)));
 	json_object_set_new(j, "events", json_integer(t.events));
-	json_object_set_new(j, "records", json_integer(t.stats[STAT_RECORDS]));
+	json_object_set_new(j, "records", json_integer(t.records));
 	json_object_set_new(j, "methods", methods(c));
 	json_object_set_new(j, "target", targets(c));
 	json_object_set_new(j, "lost", lost(&t));

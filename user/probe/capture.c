@@ -417,6 +417,7 @@ void capture_totals(struct capture *c, struct capture_totals *out)
 		cost_measure(&c->cost);
 	for (uint32_t i = 0; i < tracer_nr_locks(c->tracer); i++)
 		out->events += tracer_lock(c->tracer, i)->seq;
+	out->records = tracer_nr_records(c->tracer);
 	out->hits_sites = tracer_site_hits(c->tracer, false) + tracer_site_hits(c->tracer, true);
 	tracer_run_time(c->tracer, &bpf_ns, &runs);
 	if (runs)

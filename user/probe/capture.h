@@ -74,6 +74,7 @@ struct capture_totals {
 	uint64_t seen_ns;		/* of the first process */
 	uint64_t stats[STAT_COUNT];	/* enum tracer_stat */
 	uint64_t hits_sites;
+	uint64_t records;		/* taken out of the ring */
 	uint64_t events;		/* of all locks: owner changes and queue entries, lost ones too */
 	uint64_t unseen_writer;
 	uint64_t late;			/* records after the end of a window */

@@ -82,6 +82,7 @@ struct layout fake_layout(void)
 	l.vm_main_thread = offsetof(struct fake_vm, main_thread);
 	l.ractor_node = offsetof(struct fake_ractor, node);
 	l.ractor_id = offsetof(struct fake_ractor, id);
+	l.ractor_sched = offsetof(struct fake_ractor, mutex);
 	l.ractor_owner = offsetof(struct fake_ractor, running);
 	l.ractor_queue = offsetof(struct fake_ractor, queue);
 	l.ractor_queue_count = offsetof(struct fake_ractor, queue_count);

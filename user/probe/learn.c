@@ -60,7 +60,7 @@ bool learn_prove(struct tracee *te)
 		if (s->state != SITE_CANDIDATE || !s->number)
 			continue;
 		c = tracer_site_count(te->tracer, s);
-		if (c.matches) {
+		if (c.matched) {
 			s->state = SITE_PROVEN;
 			te->is_news = te->is_regrouped = true;
 		} else if (c.hits >= DISPROOF_HITS) {
@@ -138,13 +138,16 @@ static bool cache_path(const struct tracee *te, char *out, size_t size, bool mak
 /* One letter a fact: o, q: writes the owner or queue word; c, p, d: candidate, proven, disproven. */
 static const char word_letters[] = "oq", state_letters[] = "cpd";
 
+/* What was learned under other rules is not taken over. */
+static const char cache_head[] = "gvlscope sites 2\n";
+
 static void load(struct tracee *te)
 {
-	char path[4096], word, state;
+	char path[4096], head[64], word, state;
 	auto_fclose FILE *f = cache_path(te, path, sizeof(path), false) ? fopen(path, "re") : NULL;
 	uint64_t vaddr;
 
-	if (!f)
+	if (!f || !fgets(head, sizeof(head), f) || strcmp(head, cache_head) != 0)
 		return;
 	while (fscanf(f, " %c%c %" SCNx64, &word, &state, &vaddr) == 3) {
 		const char *w = strchr(word_letters, word), *s = strchr(state_letters, state);
@@ -168,6 +171,7 @@ void learn_save(const struct tracee *te)
 	f = fopen(fresh, "we");
 	if (!f)
 		return;
+	fputs(cache_head, f);
 	for (size_t i = 0; i < te->nr_sites; i++)
 		fprintf(f, "%c%c %" PRIx64 "\n", word_letters[te->sites[i].word],
 			state_letters[te->sites[i].state], te->sites[i].write_vaddr);
@@ -175,13 +179,32 @@ void learn_save(const struct tracee *te)
 		rename(fresh, path);
 }
 
+static void scan(struct tracee *te)
+{
+	auto_free struct site *found = calloc(SITES_MAX, sizeof(*found));
+	int n = found ? scan_candidates(found, SITES_MAX, &te->ruby.object, &te->ruby.layout, NULL) : 0;
+
+	for (int i = 0; i < n && te->nr_sites < SITES_MAX; i++)
+		if (!find_site(te, found[i].word, found[i].write_vaddr))
+			te->sites[te->nr_sites++] = found[i];
+}
+
 void learn_begin(struct tracee *te)
 {
-	int n;
-
 	load(te);
-	if (learn_has_sites(te))
-		return;
-	n = scan_candidates(te->sites, SITES_MAX, &te->ruby.object, &te->ruby.layout, NULL);
-	te->nr_sites = n > 0 ? n : 0;
+	if (!learn_has_sites(te))
+		scan(te);
+}
+
+bool learn_again(struct tracee *te)
+{
+	size_t known = te->nr_sites;
+
+	if (!te->from_cache)
+		return false;
+	te->from_cache = false;
+	scan(te);
+	te->is_news |= te->nr_sites > known;
+	te->is_regrouped |= te->nr_sites > known;
+	return te->nr_sites > known;
 }

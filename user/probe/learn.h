@@ -18,6 +18,9 @@ struct tracee;
  */
 void learn_begin(struct tracee *te);
 
+/* A writer was missed: looks at all code again, whatever the cache said. True when that is news. */
+bool learn_again(struct tracee *te);
+
 /* Writes the cache. Failure is silent: the next run learns again. */
 void learn_save(const struct tracee *te);
 

@@ -86,17 +86,20 @@ bool lockstate_is_astray(struct tracee *te, struct tracee_lock *l, uint64_t now_
 {
 	volatile struct lock_state *state = tracer_lock(te->tracer, l->id);
 	uint32_t seq = __atomic_load_n(&state->seq, __ATOMIC_ACQUIRE);
+	bool again = l->astray_since_ns && l->astray_seq == seq;
 	uint64_t owner;
 
-	if (state->owner == OWNER_UNKNOWN ||
-	    proc_read_u64(&te->ruby.proc, l->owner_word, &owner) || owner == state->owner) {
+	if (state->owner == OWNER_UNKNOWN || proc_read_u64(&te->ruby.proc, l->owner_word, &owner)) {
 		l->astray_since_ns = 0;
 		return false;
 	}
-	if (!l->astray_since_ns || l->astray_seq != seq || l->astray_owner != owner) {
-		l->astray_since_ns = now_ns;
-		l->astray_seq = seq;
-		l->astray_owner = owner;
-	}
-	return now_ns - l->astray_since_ns >= ASTRAY_NS;
+	/* written once more, and still no event: the first write's probe must have run before that */
+	if (again && owner != l->astray_owner)
+		return true;
+	if (again)
+		return now_ns - l->astray_since_ns >= ASTRAY_NS;
+	l->astray_since_ns = owner == state->owner ? 0 : now_ns;
+	l->astray_seq = seq;
+	l->astray_owner = owner;
+	return false;
 }

@@ -15,8 +15,9 @@ void lockstate_begin(struct tracee *te, struct tracee_lock *l);
 void lockstate_end(struct tracee *te, struct tracee_lock *l, uint64_t ts_ns);
 
 /*
- * True when the word has differed from the last event's owner for 200 ms without an event. A probe
- * runs some instructions after the write, and its task may lose the CPU in between.
+ * True when the word was seen to differ from the last event's owner, and then to change again or to
+ * stay so for 200 ms, without an event. A probe runs some instructions after the write, and its task
+ * may lose the CPU in between; hence the second look.
  */
 bool lockstate_is_astray(struct tracee *te, struct tracee_lock *l, uint64_t now_ns);
 

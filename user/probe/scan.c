@@ -16,7 +16,11 @@ static const char *const neighbours[] = {
 	"ruby_thread_has_gvl_p", "rb_thread_atfork", "rb_thread_wakeup",
 };
 
-enum { MARGIN_BYTES = 0x8000, FUNCTION_BYTES_MAX = 1 << 16 };
+enum {
+	MARGIN_BYTES = 0x8000,		/* how far the scheduler may lie beyond them */
+	FILE_BYTES_MAX = 0x40000,	/* no file's code is larger */
+	FUNCTION_BYTES_MAX = 1 << 16,
+};
 
 /* The same member seen from a pointer to the scheduler's structure, and from one to the Ractor. */
 struct member {
@@ -92,21 +96,32 @@ static void scan_function(struct scan *s, const struct span *f)
 	}
 }
 
+static int by_address(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+/* Around the median: a compiler may put a function that it takes for rarely used far away. */
 static int neighbourhood(const struct object *o, struct span *out)
 {
-	*out = (struct span){ UINT64_MAX, 0 };
-	for (size_t i = 0; i < ARRAY_LEN(neighbours); i++) {
-		uint64_t at;
+	uint64_t at[ARRAY_LEN(neighbours)], middle;
+	size_t n = 0;
 
-		if (object_symbol(o, neighbours[i], &at, NULL))
-			continue;
-		if (at < out->start)
-			out->start = at;
-		if (at > out->end)
-			out->end = at;
-	}
-	if (out->start > out->end)
+	for (size_t i = 0; i < ARRAY_LEN(neighbours); i++)
+		n += object_symbol(o, neighbours[i], &at[n], NULL) == 0;
+	if (!n)
 		return -ENOENT;
+	qsort(at, n, sizeof(at[0]), by_address);
+	middle = at[n / 2];
+	*out = (struct span){ middle, middle };
+	for (size_t i = 0; i < n; i++) {
+		if (at[i] < out->start && middle - at[i] < FILE_BYTES_MAX)
+			out->start = at[i];
+		if (at[i] > out->end && at[i] - middle < FILE_BYTES_MAX)
+			out->end = at[i];
+	}
 	out->start -= out->start > MARGIN_BYTES ? MARGIN_BYTES : out->start;
 	out->end += MARGIN_BYTES;
 	return 0;
@@ -115,7 +130,7 @@ static int neighbourhood(const struct object *o, struct span *out)
 int scan_candidates(struct site *out, int max, const struct object *o, const struct layout *l,
 		    struct err *e)
 {
-	int32_t inside = l->ractor_queue_count < 0 ? 0 : 40;
+	int32_t inside = l->ractor_owner - l->ractor_sched;
 	struct scan s = {
 		.o = o, .out = out, .max = max,
 		.members = {

@@ -10,7 +10,7 @@
 #include "target/object.h"
 #include "util/err.h"
 
-#define SITES_MAX 128
+#define SITES_MAX 256
 
 enum site_state {
 	SITE_CANDIDATE,		/* may write the word: not run yet, or not often enough */

@@ -30,7 +30,8 @@ static struct target_cfg config(const struct tracee *te)
 		.id = te->id,
 		.source = te->source,
 		.flags = (te->follow ? TARGET_FOLLOW : 0) |
-			 (te->ruby.proc.is_nested ? TARGET_NESTED : 0),
+			 (te->ruby.proc.is_nested ? TARGET_NESTED : 0) |
+			 (l->ractor_queue_count < 0 ? TARGET_SELF_OWNER : 0),
 		.generation = te->generation,
 		.queue = l->ractor_queue - l->ractor_owner,
 		.thread_queue_node = l->thread_queue_node,
@@ -39,6 +40,8 @@ static struct target_cfg config(const struct tracee *te)
 		.thread_tid = l->thread_tid,
 		.thread_ractor = l->thread_ractor,
 		.ractor_owner = l->ractor_owner,
+		.lock = te->nr_locks ? te->locks[0].id : 0,
+		.lock_addr = te->nr_locks ? te->locks[0].owner_word : 0,
 	};
 }
 
@@ -208,6 +211,7 @@ int tracee_start(struct tracee *te, struct err *e)
 	for (uint32_t i = 0; i < te->nr_locks; i++) {
 		/* whatever was known of it is out of date */
 		tracer_lock(te->tracer, te->locks[i].id)->owner = OWNER_UNKNOWN;
+		tracer_lock(te->tracer, te->locks[i].id)->owner_tid = 0;
 		te->locks[i].open = false;
 	}
 	if (te->resume == SOURCE_SITES) {
@@ -325,7 +329,8 @@ void tracee_tick(struct tracee *te, uint64_t now_ns)
 	if (te->source == SOURCE_NONE || te->gone)
 		return;
 	if (check_words(te, now_ns) && te->source == SOURCE_SITES) {
-		watch_again(te, now_ns);
+		if (!learn_again(te) || probe_sites(te, NULL))
+			watch_again(te, now_ns);
 		return;
 	}
 	if (te->source == SOURCE_SITES) {

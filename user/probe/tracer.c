@@ -19,6 +19,7 @@ struct tracer {
 	size_t locks_bytes;
 	bool is_multi, has_watch;
 	int measure_fd;
+	uint64_t nr_records;
 	uint32_t nr_sites;
 	bool is_stepped[MAX_SITES];
 	void (*on_record)(void *arg, const struct rec *r, size_t size);
@@ -29,6 +30,7 @@ static int take_record(void *ctx, void *data, size_t size)
 {
 	struct tracer *t = ctx;
 
+	t->nr_records++;
 	if (size >= sizeof(struct rec))
 		t->on_record(t->arg, data, size);
 	return 0;
@@ -189,7 +191,13 @@ void tracer_owner_task(struct tracer *t, pid_t tgid, uint32_t tid, uint32_t lock
 	struct task_key key = { .tgid = tgid, .tid = tid };
 	struct task_state s = { .lock = lock + 1, .on_cpu = on_cpu };
 
-	bpf_map__update_elem(t->skel->maps.tasks, &key, sizeof(key), &s, sizeof(s), BPF_NOEXIST);
+	bpf_map__update_elem(t->skel->maps.tasks, &key, sizeof(key), &s, sizeof(s), BPF_ANY);
+	t->locks[lock].owner_tid = tid;
+}
+
+uint64_t tracer_nr_records(const struct tracer *t)
+{
+	return t->nr_records;
 }
 
 volatile struct lock_state *tracer_lock(const struct tracer *t, uint32_t lock)

@@ -69,6 +69,7 @@ void tracer_writers(struct tracer *t, void (*fn)(void *arg, const struct writer_
 
 /* Passes all records in the ring to on_record. The number, or -errno. */
 int tracer_drain(struct tracer *t);
+uint64_t tracer_nr_records(const struct tracer *t);	/* taken out so far */
 int tracer_ring_fd(const struct tracer *t);	/* readable when a record wants attention at once */
 
 void tracer_stats(const struct tracer *t, uint64_t out[STAT_COUNT]);

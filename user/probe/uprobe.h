@@ -16,7 +16,7 @@
  */
 #define UPROBE_MULTI_ATTACH_TYPE 48
 
-#define UPROBES_MAX 128
+#define UPROBES_MAX 256
 
 struct uprobes {
 	int multi;		/* one link for all, or -1 */

@@ -29,6 +29,7 @@ static const struct rule rules[] = {
 	NEED(ractor_node, 8),
 	NEED(ractor_threads, 8),
 	NEED(ractor_thread_count, 4),
+	NEED(ractor_sched, 8),
 	NEED(ractor_owner, 8),
 	NEED(ractor_queue, 8),
 	MAY(ractor_queue_count, 4),

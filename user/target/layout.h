@@ -27,6 +27,7 @@
 	MEMBER(ractor_node,		"rb_ractor_t.vmlr_node") \
 	MEMBER(ractor_threads,		"rb_ractor_t.threads.set") \
 	MEMBER(ractor_thread_count,	"rb_ractor_t.threads.cnt") \
+	MEMBER(ractor_sched,		"rb_ractor_t.threads.sched|rb_ractor_t.threads.gvl") \
 	MEMBER(ractor_owner, \
 	       "rb_ractor_t.threads.sched.running|rb_ractor_t.threads.gvl.owner") \
 	MEMBER(ractor_queue, \
