@@ -22,57 +22,73 @@ enum {
 	FUNCTION_BYTES_MAX = 1 << 16,
 };
 
-/* The same member seen from a pointer to the scheduler's structure, and from one to the Ractor. */
-struct member {
+/*
+ * The owner and the queue as code names them, from the pointers that compilers keep in registers: to the
+ * scheduler's structure, to the Ractor, to the queue's head, to the mutex. A function may use several.
+ */
+struct view {
 	int32_t owner, queue;
 };
 
-static bool names_member(const struct insn *i, uint8_t base, int32_t disp)
+enum { VIEWS = 4, VIEW_HEAD = 2 };
+
+static bool names(const struct insn *i, int32_t disp)
 {
-	return i->has_mem && !i->mem_indexed && i->mem_base == base && i->mem_disp == disp;
+	return i->has_mem && !i->mem_indexed && !insn_is_stack_pointer(i->mem_base) &&
+	       i->mem_disp == disp;
+}
+
+static bool uses_queue(const struct insn *insns, size_t n, const struct view *views)
+{
+	for (size_t i = 0; i < n; i++)
+		for (size_t v = 0; v < VIEWS; v++)
+			/* through its own address everything looks alike; but that was taken before */
+			if (v != VIEW_HEAD && (names(&insns[i], views[v].queue) ||
+					       names(&insns[i], views[v].queue + 8)))
+				return true;
+	return false;
+}
+
+static bool is_word_store(const struct insn *i, int32_t disp)
+{
+	return i->store_size == 8 && names(i, disp);
+}
+
+static bool is_owner_store(const struct insn *i, const struct view *views)
+{
+	for (size_t v = 0; v < VIEWS; v++)
+		if (is_word_store(i, views[v].owner))
+			return true;
+	return false;
+}
+
+static bool writes_owner(const struct insn *insns, size_t n, const struct view *views)
+{
+	for (size_t i = 0; i < n; i++)
+		if (is_owner_store(&insns[i], views))
+			return true;
+	return false;
 }
 
 /*
- * A function that writes the owner looks at the queue as well, through the same pointer: it hands
- * the lock on, or waits its turn.
+ * Which word the store may write, or -1. A function that writes the owner looks at the queue as well:
+ * it hands the lock on, or waits its turn. list_add_tail() writes head.prev.
  */
-static bool uses_queue(const struct insn *insns, size_t n, uint8_t base, int32_t queue)
-{
-	for (size_t i = 0; i < n; i++)
-		if (names_member(&insns[i], base, queue) ||
-		    names_member(&insns[i], base, queue + 8))
-			return true;
-	return false;
-}
-
-static bool writes_owner(const struct insn *insns, size_t n, const struct member *m)
-{
-	for (size_t i = 0; i < n; i++)
-		if (insns[i].store_size == 8 && !insns[i].mem_indexed &&
-		    insns[i].mem_disp == m->owner &&
-		    uses_queue(insns, n, insns[i].mem_base, m->queue))
-			return true;
-	return false;
-}
-
-/* Which word the store may write, or -1. */
 static int classify(const struct insn *insns, size_t n, const struct insn *store,
-		    const struct member *m)
+		    const struct view *views)
 {
-	if (store->store_size != 8 || store->mem_indexed || insn_is_stack_pointer(store->mem_base))
-		return -1;
-	if (store->mem_disp == m->owner && uses_queue(insns, n, store->mem_base, m->queue))
+	if (is_owner_store(store, views) && uses_queue(insns, n, views))
 		return WORD_OWNER;
-	/* list_add_tail() writes head.prev; its head may have been put into a register by itself */
-	if (store->mem_disp == m->queue + 8 ||
-	    (store->mem_disp == 8 && writes_owner(insns, n, m)))
-		return WORD_QUEUE;
+	for (size_t v = 0; v < VIEWS; v++)
+		if (is_word_store(store, views[v].queue + 8) &&
+		    (v != VIEW_HEAD || (uses_queue(insns, n, views) && writes_owner(insns, n, views))))
+			return WORD_QUEUE;
 	return -1;
 }
 
 struct scan {
 	const struct object *o;
-	struct member members[2];
+	struct view views[VIEWS];
 	struct site *out;
 	int n, max;
 	uint8_t *code;
@@ -87,10 +103,8 @@ static void scan_function(struct scan *s, const struct span *f)
 		return;
 	n = insn_decode(s->code, len, f->start, s->insns, len);
 	for (size_t i = 0; i < n && s->n < s->max; i++) {
-		int word = -1;
+		int word = classify(s->insns, n, &s->insns[i], s->views);
 
-		for (size_t k = 0; k < ARRAY_LEN(s->members) && word < 0; k++)
-			word = classify(s->insns, n, &s->insns[i], &s->members[k]);
 		if (word >= 0 && !site_choose(&s->out[s->n], s->o, s->insns[i].vaddr, false, word, NULL))
 			s->n++;
 	}
@@ -130,12 +144,17 @@ static int neighbourhood(const struct object *o, struct span *out)
 int scan_candidates(struct site *out, int max, const struct object *o, const struct layout *l,
 		    struct err *e)
 {
+	int32_t queue = l->ractor_queue - l->ractor_owner;
 	int32_t inside = l->ractor_owner - l->ractor_sched;
+	/* rb_global_vm_lock_t and 3.2's rb_thread_sched have the mutex behind the owner, others first */
+	int32_t mutex = inside ? 0 : 8;
 	struct scan s = {
 		.o = o, .out = out, .max = max,
-		.members = {
-			{ inside, inside + l->ractor_queue - l->ractor_owner },
+		.views = {
+			{ inside, inside + queue },
 			{ l->ractor_owner, l->ractor_queue },
+			[VIEW_HEAD] = { -queue, 0 },
+			{ inside - mutex, inside + queue - mutex },
 		},
 	};
 	auto_free uint8_t *code = malloc(FUNCTION_BYTES_MAX);
