@@ -70,7 +70,7 @@ static void emit(struct maker *m, enum event_kind kind, int thread, uint32_t tid
 	assert_true(out->nr < EVENTS_MAX);
 	out->ev[out->nr++] = (struct event){
 		.kind = kind, .thread = thread, .tid = tid, .flags = flags,
-		.seq = is_counted || kind == EVENT_STATE ? m->seq : 0,
+		.seq = is_counted || kind == EVENT_STATE || kind == EVENT_STATE_END ? m->seq : 0,
 		.ts_ns = m->now - (m->mix->jitter ? roll(m, m->mix->jitter) : 0),
 	};
 }
@@ -382,12 +382,20 @@ static void model_counted(struct model *m, const struct event *ev)
 	model_enqueue(m, ev->thread, false);
 }
 
-static void model_state(struct model *m, const struct event *ev)
+/* True if events are missing before one that is not counted itself. */
+static bool model_gap(struct model *m, const struct event *ev)
 {
 	bool is_later = m->has_seq && ev->seq - m->seq != 0 && ev->seq - m->seq <= INT32_MAX;
 
 	m->gaps += is_later;
 	m->gap_events += is_later ? ev->seq - m->seq : 0;
+	return is_later;
+}
+
+static void model_state(struct model *m, const struct event *ev)
+{
+	if (m->phase != ENDED)
+		model_gap(m, ev);
 	model_close(m, ENDED);
 	m->seq = ev->seq;
 	m->has_seq = m->is_queue_known = true;
@@ -426,7 +434,7 @@ static void model_run(struct model *m, const struct stream *in)
 		if (ev->kind == EVENT_ON_CPU || ev->kind == EVENT_OFF_CPU)
 			model_cpu(m, ev);
 		if (ev->kind == EVENT_STATE_END) {
-			if (m->phase == SEEN)
+			if ((!ev->seq || !model_gap(m, ev)) && m->phase == SEEN)
 				model_mark(m, ev->ts_ns > m->now ? ev->ts_ns : m->now);
 			model_close(m, ENDED);
 		}

@@ -65,7 +65,8 @@ static json_t *lost(const struct capture_totals *t)
 {
 	const uint64_t *s = t->stats;
 
-	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I}",
+	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I}",
+			 "events", (json_int_t)(t->due - t->stored),
 			 "ring", (json_int_t)s[STAT_LOST_RING],
 			 "unseen_writer", (json_int_t)t->unseen_writer,
 			 "unreadable", (json_int_t)s[STAT_LOST_READ],
@@ -102,7 +103,8 @@ char *record_totals(struct capture *c, enum capture_end end)
 	json_object_set_new(j, "duration_ns", json_integer(t.duration_ns));
 	json_object_set_new(j, "seen_ns", json_integer(t.seen_ns));
 	json_object_set_new(j, "stop", json_string(capture_end_name(end)));
-	json_object_set_new(j, "events", json_integer(t.events));
+	json_object_set_new(j, "events", json_integer(t.due));
+	json_object_set_new(j, "stored", json_integer(t.stored));
 	json_object_set_new(j, "records", json_integer(t.records));
 	json_object_set_new(j, "methods", methods(c));
 	json_object_set_new(j, "target", targets(c));

@@ -13,7 +13,7 @@ enum event_kind {
 	EVENT_LOCK = 7,		/* lock stands for the lock word at address thread; seq = Ractor id */
 	EVENT_STATE = 8,	/* begin of what is seen of lock: thread = owner or 0, tid = its task */
 	EVENT_STATE_QUEUED = 9,	/* thread was queued at the EVENT_STATE before; in queue order */
-	EVENT_STATE_END = 10,	/* end of what is seen of lock: a window closed, target gone, Ctrl-C */
+	EVENT_STATE_END = 10,	/* end of what is seen of lock; seq of the last event due, 0: unknown */
 	EVENT_FORK = 11,	/* target forked; thread = child's pid */
 	EVENT_EXEC = 12,	/* target executed another program */
 	EVENT_GONE = 13,	/* target ended */

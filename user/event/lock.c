@@ -324,7 +324,7 @@ int lock_state(struct lock *l, const struct event *ev, struct thread *owner)
 {
 	int32_t step = l->has_seq ? (int32_t)(ev->seq - l->seq) : 0;
 
-	if (step > 0) {
+	if (step > 0 && l->phase != LOCK_ENDED) {
 		l->totals.gaps++;
 		l->totals.gap_events += step;
 	}
@@ -392,6 +392,17 @@ int lock_end(struct lock *l, uint64_t ts_ns)
 {
 	if (l->phase == LOCK_SEEN)
 		pass(l, later(ts_ns, l->now_ns));
+	return close_seen(l, LOCK_ENDED);
+}
+
+int lock_state_end(struct lock *l, const struct event *ev)
+{
+	int32_t step = l->has_seq ? (int32_t)(ev->seq - l->seq) : 0;
+
+	if (ev->seq == 0 || step <= 0)
+		return lock_end(l, ev->ts_ns);
+	l->totals.gaps++;
+	l->totals.gap_events += step;
 	return close_seen(l, LOCK_ENDED);
 }
 

@@ -124,7 +124,13 @@ int lock_queue(struct lock *l, const struct event *ev, struct thread *t);
 void lock_cpu(struct lock *l, const struct event *ev);	/* EVENT_ON_CPU, EVENT_OFF_CPU */
 int lock_thread_exit(struct lock *l, const struct event *ev, struct thread *t);
 
-/* What is seen of it ends at @ts_ns: EVENT_STATE_END, EVENT_EXEC, EVENT_GONE. 0 or -ENOMEM. */
+/*
+ * What is seen of it ends: at its time, or, if its seq tells that events before it are missing, with the
+ * last one that is there. 0 or -ENOMEM.
+ */
+int lock_state_end(struct lock *l, const struct event *ev);
+
+/* What is seen of it ends at @ts_ns: EVENT_EXEC, EVENT_GONE. 0 or -ENOMEM. */
 int lock_end(struct lock *l, uint64_t ts_ns);
 
 /* The stream ended without a word: what is seen ends at the last event. 0 or -ENOMEM. */

@@ -137,7 +137,7 @@ static int add_lock_event(struct profile *p, const struct event *ev)
 		lock_cpu(l, ev);
 		return 0;
 	case EVENT_STATE_END:
-		return lock_end(l, ev->ts_ns);
+		return lock_state_end(l, ev);
 	}
 	return add_to_lock(p, l, ev);
 }

@@ -30,12 +30,10 @@ struct capture {
 	struct capture_options opt;
 	struct tracer *tracer;
 	struct tracee *tracees[MAX_TARGETS];
-	struct names names[MAX_TARGETS];
 	uint32_t nr_tracees;
 	struct pending pending[PENDING_MAX];
 	size_t nr_pending;
 	uint64_t start_ns, stop_ns;
-	uint64_t late;
 	struct cost cost;
 	bool running, paused, aborted, measuring;
 };
@@ -53,17 +51,23 @@ static void take_lock_record(struct capture *c, struct tracee *te, struct event 
 {
 	struct tracee_lock *l = tracee_lock(te, ev->lock);
 	bool counted = ev->kind == EVENT_OWNER || ev->kind == EVENT_QUEUE;
+	bool is_late = te->end_ns && ev->ts_ns > te->end_ns;
 
-	if (!l || (te->end_ns && ev->ts_ns > te->end_ns)) {
-		c->late++;
+	if (!l || l->needs_state)
+		return;
+	if (is_late) {
+		l->late += counted;
 		return;
 	}
 	if (counted) {
+		uint32_t self = te->is_self_owner && ev->kind == EVENT_OWNER ? ev->tid : 0;
+
 		if ((int32_t)(ev->seq - l->seq) <= 0)
 			return;		/* already in the state that was read */
+		names_need(te, ev->thread, self, ev->ts_ns);
 		l->seq = ev->seq;
 		l->open = true;
-		names_need(&c->names[te->id], te, ev->thread, ev->ts_ns);
+		te->stored++;
 	}
 	if (!l->open)
 		return;
@@ -93,7 +97,7 @@ static void take_record(void *arg, const struct rec *r, size_t size)
 		if (size >= sizeof(struct rec_exit))
 			memcpy(ev.text, ((const struct rec_exit *)r)->comm, COMM_LEN);
 		ev.text_len = strlen(ev.text);
-		names_exit(&c->names[te->id], ev.tid);
+		names_exit(te, ev.tid);
 		break;
 	case EVENT_FORK:
 		add_pending(c, r->thread, te);
@@ -141,7 +145,6 @@ void capture_free(struct capture *c)
 	for (uint32_t i = 0; i < c->nr_tracees; i++) {
 		tracee_free(c->tracees[i]);
 		free(c->tracees[i]);
-		names_release(&c->names[i]);
 	}
 	tracer_free(c->tracer);
 	free(c);
@@ -150,12 +153,9 @@ void capture_free(struct capture *c)
 /* Takes @te over, opened with status @err; starts it where the others run already. */
 static int take_in(struct capture *c, struct tracee *te, int err, struct err *e)
 {
-	uint16_t id = te->id;
-
 	if (!err) {
 		te->sink = c->opt.sink;
 		te->follow = c->opt.children;
-		names_init(&c->names[id]);
 		c->tracees[c->nr_tracees++] = te;
 		err = c->running && !c->paused ? tracee_start(te, e) : 0;
 		if (err)
@@ -397,26 +397,31 @@ void capture_abort(struct capture *c)
 
 void capture_stop(struct capture *c)
 {
-	c->stop_ns = clock_now_ns();
 	if (!c->paused)
 		pause_all(c);
+	for (uint32_t i = 0; i < c->nr_tracees; i++)
+		if (c->tracees[i]->end_ns > c->stop_ns)
+			c->stop_ns = c->tracees[i]->end_ns;
 }
 
 void capture_totals(struct capture *c, struct capture_totals *out)
 {
 	uint64_t bpf_ns, runs;
 
-	*out = (struct capture_totals){ .start_ns = c->start_ns, .late = c->late };
+	*out = (struct capture_totals){ .start_ns = c->start_ns };
 	out->duration_ns = (c->stop_ns ? c->stop_ns : clock_now_ns()) - c->start_ns;
 	tracer_stats(c->tracer, out->stats);
-	for (uint32_t i = 0; i < c->nr_tracees; i++)
-		out->unseen_writer += c->tracees[i]->unseen_writer;
+	for (uint32_t i = 0; i < c->nr_tracees; i++) {
+		const struct tracee *te = c->tracees[i];
+
+		out->unseen_writer += te->unseen_writer;
+		out->due += te->due;
+		out->stored += te->stored;
+	}
 	if (c->nr_tracees)
 		out->seen_ns = c->tracees[0]->seen_ns;
 	if (!c->cost.is_measured)
 		cost_measure(&c->cost);
-	for (uint32_t i = 0; i < tracer_nr_locks(c->tracer); i++)
-		out->events += tracer_lock(c->tracer, i)->seq;
 	out->records = tracer_nr_records(c->tracer);
 	out->hits_sites = tracer_site_hits(c->tracer, false) + tracer_site_hits(c->tracer, true);
 	tracer_run_time(c->tracer, &bpf_ns, &runs);

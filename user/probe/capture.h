@@ -75,9 +75,8 @@ struct capture_totals {
 	uint64_t stats[STAT_COUNT];	/* enum tracer_stat */
 	uint64_t hits_sites;
 	uint64_t records;		/* taken out of the ring */
-	uint64_t events;		/* of all locks: owner changes and queue entries, lost ones too */
+	uint64_t due, stored;		/* owner changes and queue entries while seen, and passed on */
 	uint64_t unseen_writer;
-	uint64_t late;			/* records after the end of a window */
 	struct cost cost;
 	double target_share;		/* cost to the target / duration */
 };

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "probe/names.h"
 #include "util/clock.h"
 #include "util/scope.h"
 
@@ -17,6 +18,9 @@ static void emit_state(struct tracee *te, struct tracee_lock *l, const struct lo
 		.thread = now->owner, .seq = l->seq,
 	};
 
+	names_need(te, now->owner, 0, ev.ts_ns);
+	for (uint32_t i = 0; i < now->nr_queued; i++)
+		names_need(te, now->queued[i], 0, ev.ts_ns);
 	if (now->owner)
 		ev.tid = ruby_thread_tid(&te->ruby, now->owner);
 	if (ev.tid) {
@@ -27,10 +31,9 @@ static void emit_state(struct tracee *te, struct tracee_lock *l, const struct lo
 	}
 	te->sink.event(te->sink.arg, &ev);
 	ev.kind = EVENT_STATE_QUEUED;
-	ev.flags = 0;
+	ev.flags = ev.tid = 0;
 	for (uint32_t i = 0; i < now->nr_queued; i++) {
 		ev.thread = now->queued[i];
-		ev.tid = ruby_thread_tid(&te->ruby, ev.thread);
 		te->sink.event(te->sink.arg, &ev);
 	}
 	l->last_ts_ns = ev.ts_ns;
@@ -53,31 +56,33 @@ void lockstate_begin(struct tracee *te, struct tracee_lock *l)
 					    __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
 		if (__atomic_load_n(&state->seq, __ATOMIC_ACQUIRE) != seq)
 			continue;
-		l->seq = seq;
+		l->seq = l->begin_seq = seq;
 		l->same = state->same;
+		l->needs_state = false;
 		emit_state(te, l, &now);
 		return;
 	}
-	/* It never kept still: the first event will begin what is seen of it. */
-	l->seq = __atomic_load_n(&state->seq, __ATOMIC_ACQUIRE);
+	l->needs_state = true;
 }
 
-void lockstate_end(struct tracee *te, struct tracee_lock *l, uint64_t ts_ns)
+void lockstate_end(struct tracee *te, struct tracee_lock *l, uint64_t ts_ns, uint32_t seq)
 {
 	struct event ev = {
-		.kind = EVENT_STATE_END, .ts_ns = ts_ns, .target = te->id, .lock = l->id,
+		.kind = EVENT_STATE_END, .ts_ns = ts_ns, .target = te->id, .lock = l->id, .seq = seq,
 	};
 
-	if (l->open)
+	if (l->open) {
+		te->due += seq - l->begin_seq;
 		te->sink.event(te->sink.arg, &ev);
-	l->open = false;
+	}
+	l->open = l->needs_state = false;
 }
 
 void lockstate_begin_anew(struct tracee *te, struct tracee_lock *l)
 {
 	te->unseen_writer++;
 	tracer_drain(te->tracer);
-	lockstate_end(te, l, l->last_ts_ns);
+	lockstate_end(te, l, l->last_ts_ns, l->seq);
 	tracer_lock(te->tracer, l->id)->owner = OWNER_UNKNOWN;
 	lockstate_begin(te, l);
 }

@@ -7,12 +7,12 @@
 
 /*
  * Reads owner and queue between two events of the lock and passes them on, so that the next event
- * continues them. A lock that never keeps still begins with its next event instead.
+ * continues them. l->needs_state is set where it never kept still: to be tried again.
  */
 void lockstate_begin(struct tracee *te, struct tracee_lock *l);
 
-/* What is seen of the lock ends at @ts_ns, if it has begun. */
-void lockstate_end(struct tracee *te, struct tracee_lock *l, uint64_t ts_ns);
+/* What is seen of the lock ends at @ts_ns, if it has begun; @seq is of the last event before it. */
+void lockstate_end(struct tracee *te, struct tracee_lock *l, uint64_t ts_ns, uint32_t seq);
 
 /*
  * True when the word was seen to differ from the last event's owner, and then to change again or to

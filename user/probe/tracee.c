@@ -31,7 +31,7 @@ static struct target_cfg config(const struct tracee *te)
 		.source = te->source,
 		.flags = (te->follow ? TARGET_FOLLOW : 0) |
 			 (te->ruby.proc.is_nested ? TARGET_NESTED : 0) |
-			 (l->ractor_queue_count < 0 ? TARGET_SELF_OWNER : 0),
+			 (te->is_self_owner ? TARGET_SELF_OWNER : 0),
 		.generation = te->generation,
 		.queue = l->ractor_queue - l->ractor_owner,
 		.thread_queue_node = l->thread_queue_node,
@@ -205,6 +205,7 @@ int tracee_start(struct tracee *te, struct err *e)
 	uint64_t now = clock_now_ns();
 	int err;
 
+	te->is_self_owner = te->ruby.layout.ractor_queue_count < 0;
 	err = find_locks(te, e);
 	if (err)
 		return err;
@@ -213,6 +214,7 @@ int tracee_start(struct tracee *te, struct err *e)
 		tracer_lock(te->tracer, te->locks[i].id)->owner = OWNER_UNKNOWN;
 		tracer_lock(te->tracer, te->locks[i].id)->owner_tid = 0;
 		te->locks[i].open = false;
+		te->locks[i].late = 0;
 	}
 	if (te->resume == SOURCE_SITES) {
 		err = resume_sites(te, e);
@@ -251,8 +253,12 @@ uint64_t tracee_pause(struct tracee *te)
 
 void tracee_close_window(struct tracee *te, uint64_t end_ns)
 {
-	for (uint32_t i = 0; i < te->nr_locks; i++)
-		lockstate_end(te, &te->locks[i], end_ns);
+	names_refresh(te);
+	for (uint32_t i = 0; i < te->nr_locks; i++) {
+		struct tracee_lock *l = &te->locks[i];
+
+		lockstate_end(te, l, end_ns, tracer_lock(te->tracer, l->id)->seq - l->late);
+	}
 	if (te->seen_since_ns)
 		te->seen_ns += end_ns - te->seen_since_ns;
 	te->seen_since_ns = 0;
@@ -266,6 +272,8 @@ static bool check_words(struct tracee *te, uint64_t now_ns)
 		struct tracee_lock *l = &te->locks[i];
 		uint64_t same = tracer_lock(te->tracer, l->id)->same;
 
+		if (l->needs_state)
+			lockstate_begin(te, l);
 		if (!l->open || (same == l->same && !lockstate_is_astray(te, l, now_ns)))
 			continue;
 		l->same = same;
@@ -406,6 +414,7 @@ void tracee_free(struct tracee *te)
 {
 	tracee_forget(te);
 	ruby_release(&te->ruby);
+	names_release(&te->names);
 	free(te->locks);
 	te->locks = NULL;
 	te->nr_locks = 0;

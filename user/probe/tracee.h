@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "event/event.h"
+#include "probe/names.h"
 #include "probe/site.h"
 #include "probe/tracer.h"
 #include "target/ruby.h"
@@ -34,9 +35,12 @@ struct tracee_lock {
 	uint32_t ractor_id;
 	uint64_t owner_word;
 	uint32_t seq;		/* events up to this one are not wanted or already passed on */
+	uint32_t begin_seq;	/* as of the last STATE */
+	uint32_t late;		/* events that came after the window's end and were dropped */
 	uint64_t last_ts_ns;	/* of the last event passed on */
 	uint64_t same;		/* lock_state.same when last looked at */
-	bool open;		/* a STATE went out, its STATE_END not yet */
+	bool open;		/* what is seen of it has begun and not ended */
+	bool needs_state;	/* it never kept still when it was to be read */
 	bool watched;
 	uint64_t astray_since_ns, astray_owner;	/* the word differs from what was told, 0: no */
 	uint32_t astray_seq;
@@ -53,6 +57,7 @@ struct tracee {
 	enum source source;	/* in use now; SOURCE_NONE between windows */
 	enum source resume;	/* what to go on with after a pause */
 	bool follow;
+	bool is_self_owner;	/* up to 3.2: the new owner writes the word itself */
 	struct tracee_lock *locks;
 	uint32_t nr_locks;
 	struct site sites[SITES_MAX];
@@ -66,6 +71,8 @@ struct tracee {
 	uint64_t next_check_ns, check_until_ns, check_period_ns;
 	uint64_t end_ns;	/* of the window that was closed; 0 while one is open */
 	uint64_t seen_since_ns, seen_ns;
+	uint64_t due, stored;	/* owner changes and queue entries while seen, and passed on */
+	struct names names;
 	uint64_t unseen_writer;	/* times an owner change was noticed that no event told */
 	bool was_probed;	/* sites were in use at some time */
 	bool gone;		/* ended, or runs another program now */

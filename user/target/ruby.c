@@ -19,12 +19,14 @@ struct finder {
 	struct ruby *r;
 	uint64_t last_inode;
 	bool is_java, is_truffle;
+	struct err denied;	/* a mapped file that may not be opened */
 };
 
 /* Every CRuby exports its version as data, stripped or not (version.c). */
 static int try_mapping(void *arg, const struct proc_map *m)
 {
 	struct finder *f = arg;
+	struct err e;
 	uint64_t vaddr;
 
 	if (strstr(m->path, "libjvm.so"))
@@ -34,8 +36,11 @@ static int try_mapping(void *arg, const struct proc_map *m)
 	if (!m->executable || m->path[0] != '/' || m->inode == f->last_inode)
 		return 0;
 	f->last_inode = m->inode;
-	if (object_open(&f->r->object, &f->r->proc, m, NULL))
+	if (object_open(&f->r->object, &f->r->proc, m, &e)) {
+		if (e.code == -EACCES || e.code == -EPERM)
+			f->denied = e;
 		return 0;
+	}
 	if (object_symbol(&f->r->object, "ruby_version", &vaddr, NULL) == 0 &&
 	    object_symbol(&f->r->object, "ruby_run_node", &vaddr, NULL) == 0)
 		return 1;
@@ -64,6 +69,10 @@ static int find_object(struct ruby *r, struct err *e)
 		return err_set(e, REASON_NOT_CRUBY, -ENOTSUP,
 			       "process %d (%s) runs on %s, which has no GVL", r->proc.pid,
 			       r->proc.comm, f.is_java ? "the JVM" : "TruffleRuby");
+	if (f.denied.code)
+		return err_set(e, REASON_CAP_SYS_PTRACE, f.denied.code,
+			       "process %d (%s): its files may not be opened (CAP_SYS_PTRACE is missing)",
+			       r->proc.pid, r->proc.comm);
 	return err_set(e, REASON_NOT_RUBY, -ENOTSUP, "process %d (%s) has no CRuby loaded",
 		       r->proc.pid, r->proc.comm);
 }

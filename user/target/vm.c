@@ -182,3 +182,15 @@ uint32_t ruby_thread_tid(const struct ruby *r, uint64_t thread)
 		return 0;
 	return tid;
 }
+
+bool ruby_is_mn_thread(const struct ruby *r, uint64_t thread)
+{
+	const struct layout *l = &r->layout;
+	uint64_t ractor;
+	bool mn = false;
+
+	if (l->ractor_mn < 0 || proc_read_u64(&r->proc, thread + l->thread_ractor, &ractor) ||
+	    proc_read(&r->proc, ractor + l->ractor_mn, &mn, sizeof(mn)))
+		return false;
+	return mn;
+}
