@@ -70,7 +70,7 @@ struct lock_state {
 	__u16 target;
 	__u16 pad;
 	__u32 home_tid;		/* task that is known to have this as its lock; 0: none */
-	__u32 pad2;
+	__u32 from_memory;	/* owner was read by user space: its event may still come */
 	__u64 same;		/* owner written again without having been seen to change */
 };
 _Static_assert(sizeof(struct lock_state) == 48, "shared with BPF");

@@ -113,9 +113,11 @@ static __always_inline void owner_written(const struct hit *h)
 		return;
 	}
 	if (h->value == h->l->owner) {
-		h->l->same++;
+		h->l->same += !h->l->from_memory;
+		h->l->from_memory = 0;
 		return;
 	}
+	h->l->from_memory = 0;
 	flags |= owner_moves(h, h->value);
 	h->l->owner = h->value;
 	lock_emit(h, EVENT_OWNER, h->value, flags);

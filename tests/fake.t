@@ -148,7 +148,8 @@ is 'program file deleted since: record' "$?" 0
 end
 
 # A second run finds what the first one learned, and sees as much.
-is 'the sites are cached by build-id' "$([ "$(ls "$tmp/cache/gvlscope/sites" | wc -l)" -gt 3 ] && echo yes)" yes
+set -- "$tmp"/cache/gvlscope/sites/*
+check "the sites are cached by build-id: $# files" test $# -gt 3
 traced 'with cached sites' "$tmp/bare"
 for f in "$tmp"/cache/gvlscope/sites/*; do
 	printf 'op 1000\nqp zzz\nxx\n' >"$f"

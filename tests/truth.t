@@ -63,7 +63,7 @@ agrees()
 	fi
 }
 
-for ruby in 3.3 3.4; do
+for ruby in ${TRUTH_RUBIES:-3.3 3.4}; do
 	if ! why=$("$repo/scripts/rubies" has "$ruby" 2>&1); then
 		skip "ruby $ruby" "${why#*skipped: }"
 		continue
@@ -74,7 +74,7 @@ for ruby in 3.3 3.4; do
 		not_ok "$ruby: truth_ext.c compiles" "$why"
 		continue
 	fi
-	for workload in pingpong mutex queue sleep pass preempt births; do
+	for workload in ${TRUTH_WORKLOADS:-pingpong mutex queue sleep pass preempt births}; do
 		agrees "$ruby" "$workload"
 	done
 done

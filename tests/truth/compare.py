@@ -39,7 +39,7 @@ PROBES = 3              # the queue's, the owner's, and one that turns out to be
 TOTAL = 0.01            # totals agree within it
 TOTAL_SHARE = 0.002     # ... or within this share of the time: next to nothing has no precise share
 MARGIN_NS = 20_000_000  # what is left out at both ends of the trace: first hits fault pages in
-BEFORE_NS = 300_000_000 # what Ruby's log is read of, before and after: a wait may be that long
+BEFORE_NS = 2_000_000_000    # a wait may have begun so long before tracing did
 RACES = 0.001           # a switch at the very moment of the write may go unseen
 EXCUSED = 0.2           # a larger share of edges with an excuse proves nothing
 
@@ -308,6 +308,9 @@ def problems(log, dump, switches):
     from_ns, to_ns = trace.from_ns + MARGIN_NS, trace.to_ns - MARGIN_NS
     events = read_log(log, trace.from_ns - BEFORE_NS, trace.to_ns + BEFORE_NS)
     truth = [h for h in truth_holds(events) if from_ns <= h.start and h.end <= to_ns]
+    for hold in truth:      # a wait that was under way when tracing began is seen from there on
+        if hold.ready is not None:
+            hold.ready = max(hold.ready, trace.from_ns)
     got = [h for h in trace.holds if from_ns <= h.start and h.end <= to_ns]
     print(f"holds: {len(got)}, Ruby says {len(truth)}, in {(to_ns - from_ns) / 1e6:.0f} ms")
     if len(truth) < 10:

@@ -22,7 +22,7 @@ static void emit_state(struct tracee *te, struct tracee_lock *l, const struct lo
 	for (uint32_t i = 0; i < now->nr_queued; i++)
 		names_need(te, now->queued[i], 0, ev.ts_ns);
 	if (now->owner)
-		ev.tid = ruby_thread_tid(&te->ruby, now->owner);
+		ev.tid = names_tid(te, now->owner);
 	if (ev.tid) {
 		bool on_cpu = proc_task_state(&te->ruby.proc, ev.tid) == 'R';
 
@@ -52,8 +52,11 @@ void lockstate_begin(struct tracee *te, struct tracee_lock *l)
 
 		if (ruby_read_lock(&te->ruby, l->owner_word, &now) || now.truncated)
 			continue;
-		__atomic_compare_exchange_n((uint64_t *)&state->owner, &unknown, now.owner, false,
-					    __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+		state->from_memory = 1;
+		if (!__atomic_compare_exchange_n((uint64_t *)&state->owner, &unknown, now.owner, false,
+						 __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST) &&
+		    unknown != now.owner)
+			continue;	/* an event is ahead of the word: its store comes next */
 		if (__atomic_load_n(&state->seq, __ATOMIC_ACQUIRE) != seq)
 			continue;
 		l->seq = l->begin_seq = seq;

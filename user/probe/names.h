@@ -9,10 +9,16 @@
 
 struct tracee;
 
+enum { NAMES_LOOKS = 3 };	/* times that a thread is looked at again, later and later */
+
 struct names {
 	struct map tid_of;	/* rb_thread_t: its task, or 0 */
 	struct map hash_of;	/* rb_thread_t: of the name that was told */
 	struct map thread_of;	/* task: its rb_thread_t */
+	struct names_look {
+		uint64_t thread, due_ns;
+	} *looks[NAMES_LOOKS];	/* by how often it was looked at, in order of time */
+	size_t nr_looks[NAMES_LOOKS];
 };
 
 void names_init(struct names *n);
@@ -27,7 +33,16 @@ void names_need(struct tracee *te, uint64_t thread, uint32_t tid, uint64_t ts_ns
 /* Task @tid ended: its thread's address may be used again by another. */
 void names_exit(struct tracee *te, uint32_t tid);
 
-/* Looks at all again: a thread may have been named, or have got its task, after it was told. */
+/*
+ * Looks again at the threads that are due: a thread may have been named, or have got its task, after
+ * it was told.
+ */
+void names_tick(struct tracee *te, uint64_t now_ns);
+
+/* Looks at all once more. */
 void names_refresh(struct tracee *te);
+
+/* The task that runs @thread, an id of the process's own pid namespace; 0 when there is none. */
+uint32_t names_tid(const struct tracee *te, uint64_t thread);
 
 #endif

@@ -336,6 +336,7 @@ void tracee_tick(struct tracee *te, uint64_t now_ns)
 {
 	if (te->source == SOURCE_NONE || te->gone)
 		return;
+	names_tick(te, now_ns);
 	if (check_words(te, now_ns) && te->source == SOURCE_SITES) {
 		if (!learn_again(te) || probe_sites(te, NULL))
 			watch_again(te, now_ns);

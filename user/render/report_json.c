@@ -142,7 +142,7 @@ static json_t *capture(const struct report *r)
 /* The recorder's own count of what was due and what was put by: with lost.ring they add up. */
 static void add_events(const struct report *r, json_t *to)
 {
-	static const char *const keys[] = { "events", "records" };
+	static const char *const keys[] = { "events", "stored", "records" };
 
 	for (int i = 0; i < 2; i++) {
 		json_t *n = json_object_get(r->totals, keys[i]);

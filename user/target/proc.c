@@ -50,6 +50,7 @@ int proc_refresh(struct proc *p, struct err *e)
 	p->tracer = atoi(text);
 	status_field(f, "NSpid", text, sizeof(text));
 	p->is_nested = strchr(text, '\t');
+	p->pid_inside = p->is_nested ? atoi(strrchr(text, '\t') + 1) : p->pid;
 	status_field(f, "Name", text, sizeof(text));
 	snprintf(p->comm, sizeof(p->comm), "%.15s", text);
 	status_field(f, "Tgid", text, sizeof(text));

@@ -16,6 +16,7 @@ struct proc {
 	char comm[16];
 	char state;		/* 'R', 'S', 'T' (stopped), 't' (traced stop), 'Z', ... */
 	pid_t tracer;		/* 0 when nobody debugs it */
+	pid_t pid_inside;	/* as its own pid namespace counts */
 	bool is_nested;		/* lives in a pid namespace below this tool's */
 };
 

@@ -79,6 +79,8 @@ uint32_t ruby_thread_tid(const struct ruby *r, uint64_t thread);
 /* True for a thread of a Ractor whose threads share native ones (M:N, since 3.3). */
 bool ruby_is_mn_thread(const struct ruby *r, uint64_t thread);
 
+bool ruby_is_main_thread(const struct ruby *r, uint64_t thread);
+
 /* Copies Thread#name of @thread, cut to fit, raw bytes. False when it has none. */
 bool ruby_thread_name(const struct ruby *r, uint64_t thread, char *out, size_t size);
 

@@ -194,3 +194,11 @@ bool ruby_is_mn_thread(const struct ruby *r, uint64_t thread)
 		return false;
 	return mn;
 }
+
+bool ruby_is_main_thread(const struct ruby *r, uint64_t thread)
+{
+	uint64_t main_thread;
+
+	return !proc_read_u64(&r->proc, r->vm + r->layout.vm_main_thread, &main_thread) &&
+	       main_thread == thread;
+}
