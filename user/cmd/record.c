@@ -212,6 +212,9 @@ static int open_output(const char *name, struct err *e)
 {
 	int fd;
 
+	if (strcmp(name, "-") == 0 && isatty(STDOUT_FILENO))
+		return err_set(e, REASON_USAGE, -EINVAL,
+			       "-o -: a trace is not for a terminal; give a file or a pipe");
 	if (strcmp(name, "-") == 0)
 		return fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
 	fd = open(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
@@ -338,7 +341,8 @@ static int launch(struct options *o, struct recording *rec, const sigset_t *mask
 	return 0;
 }
 
-static int start(struct options *o, struct recording *rec, const char *line, int fd,
+/* Nothing is overwritten before it is known that there is something to record. */
+static int start(struct options *o, struct recording *rec, const char *line, int *fd,
 		 struct trace_writer **w, struct err *e)
 {
 	auto_free char *facts = NULL;
@@ -346,10 +350,13 @@ static int start(struct options *o, struct recording *rec, const char *line, int
 
 	if (err)
 		return err;
+	*fd = open_output(o->output, e);
+	if (*fd < 0)
+		return *fd;
 	facts = record_facts(rec->capture, line);
 	if (!facts)
 		return err_nomem(e);
-	err = trace_writer_open(w, fd, facts, e);
+	err = trace_writer_open(w, *fd, facts, e);
 	if (err)
 		return err;
 	rec->writer = *w;
@@ -392,12 +399,9 @@ static int record(struct options *o, struct recording *rec, const char *line, st
 	if (err)
 		return err;
 	rec->capture = c;
-	fd = open_output(o->output, e);
-	if (fd < 0)
-		return fd;
 	err = o->command ? launch(o, rec, &before, e) : 0;
 	if (!err)
-		err = start(o, rec, line, fd, &w, e);
+		err = start(o, rec, line, &fd, &w, e);
 	launch_release(&rec->launch);
 	if (err)
 		return err;

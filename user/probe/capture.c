@@ -189,6 +189,9 @@ static int add(struct capture *c, pid_t pid, const struct tracee *parent, struct
 
 int capture_add(struct capture *c, pid_t pid, struct err *e)
 {
+	for (uint32_t i = 0; i < c->nr_tracees; i++)
+		if (c->tracees[i]->pid == pid && !c->tracees[i]->gone)
+			return 0;	/* named twice */
 	return add(c, pid, NULL, e);
 }
 
