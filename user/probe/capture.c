@@ -256,6 +256,7 @@ static void take_pending(struct capture *c)
 
 				if (te->pid != todo[i].pid || te->gone)
 					continue;
+				te->is_other = true;
 				end_tracee(c, te);
 				tracee_forget(te);
 			}

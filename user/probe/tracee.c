@@ -200,6 +200,30 @@ static int resume_sites(struct tracee *te, struct err *e)
 	return place(te, &te->proven, SITE_PROVEN, te->generation, e);
 }
 
+/* Sites where there are any and uprobes can be placed, else watchpoints. */
+static int start_probes(struct tracee *te, uint64_t now_ns, struct err *e)
+{
+	int err = te->resume == SOURCE_SITES ? resume_sites(te, e) : -ENOENT, watch;
+
+	if (!err) {
+		te->next_check_ns = now_ns;
+		return 0;
+	}
+	watch = open_watches(te, te->resume == SOURCE_SITES ? NULL : e);
+	if (!watch) {
+		te->resume = SOURCE_WATCH;
+		te->watch_since_ns = now_ns;
+		return 0;
+	}
+	if (te->resume == SOURCE_SITES)
+		return err;
+	if (te->method == METHOD_SITES)
+		return err_set(e, REASON_NO_SITES, watch,
+			       "process %d: no instruction was found that may write the lock's owner, and "
+			       "watchpoints do not work here", te->pid);
+	return watch;
+}
+
 int tracee_start(struct tracee *te, struct err *e)
 {
 	uint64_t now = clock_now_ns();
@@ -216,13 +240,7 @@ int tracee_start(struct tracee *te, struct err *e)
 		te->locks[i].open = false;
 		te->locks[i].late = 0;
 	}
-	if (te->resume == SOURCE_SITES) {
-		err = resume_sites(te, e);
-		te->next_check_ns = now;
-	} else {
-		err = open_watches(te, e);
-		te->watch_since_ns = now;
-	}
+	err = start_probes(te, now, e);
 	if (!err)
 		err = set_source(te, te->resume, e);
 	if (err)
@@ -253,7 +271,8 @@ uint64_t tracee_pause(struct tracee *te)
 
 void tracee_close_window(struct tracee *te, uint64_t end_ns)
 {
-	names_refresh(te);
+	if (!te->is_other)
+		names_refresh(te);
 	for (uint32_t i = 0; i < te->nr_locks; i++) {
 		struct tracee_lock *l = &te->locks[i];
 

@@ -75,6 +75,7 @@ struct tracee {
 	struct names names;
 	uint64_t unseen_writer;	/* times an owner change was noticed that no event told */
 	bool was_probed;	/* sites were in use at some time */
+	bool is_other;		/* runs another program since it called exec */
 	bool gone;		/* ended, or runs another program now */
 };
 

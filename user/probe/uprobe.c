@@ -19,16 +19,14 @@ struct link_create_uprobe_multi {
 	uint32_t cnt, multi_flags, pid, pad;
 };
 
-static int explain(int err, const char *path, struct err *e)
+static int explain(int err, struct err *e)
 {
 	if (err == -EPERM || err == -EACCES)
 		return err_set(e, REASON_CAP_PERFMON, err,
-			       "uprobe in %s: not permitted (CAP_PERFMON or CAP_SYS_ADMIN is missing)",
-			       path);
+			       "uprobe: not permitted (CAP_PERFMON or CAP_SYS_ADMIN is missing)");
 	if (err == -ESRCH)
-		return err_set(e, REASON_PROCESS_GONE, err, "uprobe in %s: the process has ended",
-			       path);
-	return err_set(e, REASON_NO_UPROBE, err, "uprobe in %s: %s", path, strerror(-err));
+		return err_set(e, REASON_PROCESS_GONE, err, "uprobe: the process has ended");
+	return err_set(e, REASON_NO_UPROBE, err, "uprobe: %s", strerror(-err));
 }
 
 static int attach_multi(struct uprobes *u, int prog_fd, pid_t pid, const char *path,
@@ -89,7 +87,7 @@ int uprobes_attach(struct uprobes *u, int prog_fd, bool is_multi, pid_t pid, con
 
 	*u = UPROBES_NONE;
 	if (n > UPROBES_MAX)
-		return explain(-E2BIG, path, e);
+		return explain(-E2BIG, e);
 	if (is_multi)
 		err = attach_multi(u, prog_fd, pid, path, offsets, cookies, n);
 	for (size_t i = 0; !is_multi && i < n && !err; i++)
@@ -97,7 +95,7 @@ int uprobes_attach(struct uprobes *u, int prog_fd, bool is_multi, pid_t pid, con
 	if (!err)
 		return 0;
 	uprobes_detach(u);
-	return explain(err, path, e);
+	return explain(err, e);
 }
 
 void uprobes_detach(struct uprobes *u)

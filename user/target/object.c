@@ -100,6 +100,8 @@ int object_open(struct object *o, const struct proc *p, const struct proc_map *m
 	if (err)
 		return err_set(e, err == -EACCES || err == -EPERM ? REASON_NO_ACCESS : REASON_ELF,
 			       err, "%s of process %d: %s", m->path, p->pid, strerror(-err));
+	/* from here on by the open file: the process may end, and a forked child goes on with it */
+	snprintf(o->open_path, sizeof(o->open_path), "/proc/self/fd/%d", o->fd);
 	elf_version(EV_CURRENT);
 	o->elf = elf_begin(o->fd, ELF_C_READ_MMAP, NULL);
 	if (!o->elf || elf_kind(o->elf) != ELF_K_ELF || gelf_getclass(o->elf) != ELFCLASS64) {

@@ -14,7 +14,7 @@
 
 struct object {
 	char path[4096];	/* as the process's mount namespace names it */
-	char open_path[4128];	/* reaches the same inode from here */
+	char open_path[4128];	/* reaches the same inode from here, while @fd is open */
 	int fd;
 	uint64_t bias;		/* address in the process = ELF virtual address + bias */
 	uint64_t inode;
