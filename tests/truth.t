@@ -46,7 +46,8 @@ record_truth()
 	[ "$whole" = 0 ] || echo "# perf lost some switches"
 }
 
-# agrees RUBY WORKLOAD. Where nothing but the edges are imprecise, the machine may have been busy.
+# agrees RUBY WORKLOAD. Where times are imprecise and nothing else is wrong, the machine may have been
+# busy: once more.
 agrees()
 {
 	for _ in 1 2 3; do

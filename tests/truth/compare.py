@@ -43,7 +43,7 @@ BEFORE_NS = 2_000_000_000    # a wait may have begun so long before tracing did
 RACES = 0.001           # a switch at the very moment of the write may go unseen
 EXCUSED = 0.2           # a larger share of edges with an excuse proves nothing
 
-IMPRECISE = "edges:"
+IMPRECISE = "imprecise:"
 
 Event = collections.namedtuple("Event", "ts kind thread tid")
 
@@ -275,11 +275,11 @@ def check_edges(edges, limit_ns):
     print(f"edges: {len(edges)}, off by {p50 / 1e3:.1f} us at p50, {p99 / 1e3:.1f} us at p99 (at most"
           f" {limit_ns / 1e3:.0f}); {len(far)} more than that, {len(excused)} by a switch")
     if p99 > limit_ns:
-        yield f"{IMPRECISE} off by {p99 / 1e3:.1f} us at p99, want {limit_ns / 1e3:.0f}; the worst:"
+        yield f"{IMPRECISE} edges: off by {p99 / 1e3:.1f} us at p99, want {limit_ns / 1e3:.0f}; the worst:"
         for e in far[:5]:
             yield f"{IMPRECISE} {e.what} at {e.want}: {e.error / 1e3:+.1f} us, task {e.tid}"
     if len(edges) >= 100 and len(excused) > EXCUSED * len(edges):
-        yield f"{IMPRECISE} {len(excused)} of {len(edges)} far off by switches: that proves nothing"
+        yield f"{IMPRECISE} edges: {len(excused)} of {len(edges)} far off by switches: that proves nothing"
 
 
 def check_runs(pairs):
@@ -296,7 +296,7 @@ def check_runs(pairs):
 def check_total(name, time_ns, got, want):
     print(f"{name}: {got / 1e6:.3f} ms, Ruby says {want / 1e6:.3f} ms")
     if abs(got - want) > max(TOTAL * want, TOTAL_SHARE * time_ns):
-        yield f"{name}: got {got / 1e6:.3f} ms, want {want / 1e6:.3f} ms within 1%"
+        yield f"{IMPRECISE} {name}: got {got / 1e6:.3f} ms, want {want / 1e6:.3f} ms within 1%"
 
 
 def problems(log, dump, switches):
