@@ -7,7 +7,7 @@
 #include <linux/types.h>
 #endif
 
-#define MAX_TARGETS 256		/* processes traced at once */
+#define MAX_TARGETS 4096		/* processes in one capture */
 #define MAX_LOCKS 4096		/* lock words (Ractors) over the whole capture */
 #define MAX_TASKS 131072	/* of targets, alive */
 #define MAX_WRITERS 1024	/* instructions seen to write a watched word */
@@ -113,6 +113,7 @@ struct writer_key {
 /* How often a site was run, and whether it ever wrote to a lock that is followed. */
 struct site_count {
 	__u64 hits;
+	__u64 misses;		/* hits that counted, and that wrote something else */
 	__u64 matched;		/* not 0 once it did */
 };
 

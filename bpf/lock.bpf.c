@@ -194,12 +194,16 @@ int site_hit(struct pt_regs *ctx)
 	addr = reg(ctx, SITE_BASE(cookie), &err) + SITE_DISP(cookie);
 	key.addr = word == WORD_QUEUE ? addr - h.t->queue - 8 : addr;
 	known = find_lock(&h, &key);
-	if (!known && word == WORD_QUEUE)
+	if (!known && word == WORD_QUEUE) {
+		count->misses++;
 		return 0;
+	}
 	h.value = site_value(ctx, cookie, addr, &err);
 	if (!known) {
-		if (!is_ractor_lock(h.t, addr, h.value))
+		if (!is_ractor_lock(h.t, addr, h.value)) {
+			count->misses++;
 			return 0;
+		}
 		h.lock = lock_add(addr, h.tgid, h.t->id);
 	}
 	h.l = bpf_map_lookup_elem(&locks, &h.lock);
@@ -273,7 +277,8 @@ static __always_inline void task_switched(struct task_struct *task, __u8 kind, _
 	s = task_state(tgid, tid, 0);
 	if (!s)
 		return;
-	stat_inc(STAT_HIT_SWITCH);
+	if (t->source != SOURCE_NONE)
+		stat_inc(STAT_HIT_SWITCH);
 	__sync_lock_test_and_set(&s->on_cpu, kind == EVENT_ON_CPU);	/* see owner_moves() */
 	lock = s->lock - 1;
 	l = bpf_map_lookup_elem(&locks, &lock);

@@ -110,6 +110,8 @@ static void find(struct findings *f, const struct options *o)
 			f->nr_locks = ruby_locks(&f->te.ruby, f->locks, ARRAY_LEN(f->locks), NULL);
 	}
 	f->gvl = plan_gvl(&f->facts, !o->pid || (f->process_ok && f->te.nr_sites));
+	if (o->pid && !f->process_ok)
+		f->gvl = (struct plan){ .why = f->process_error };
 	if (o->selftest) {
 		f->selftested = true;
 		selftest_run(&f->selftest);

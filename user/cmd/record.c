@@ -20,6 +20,8 @@ static const char usage[] =
 	"usage: gvlscope record (-p PID[,PID...] | --comm NAME | -- COMMAND...) [options]\n"
 	"\n"
 	"Traces the GVL of running Ruby processes and writes a trace file for `gvlscope report`.\n"
+	"A COMMAND is held before its program's first line until tracing is on; what it executes\n"
+	"(exec) is followed, what it starts besides only with --children.\n"
 	"\n"
 	"  -p, --pid PID[,PID...]   trace these processes\n"
 	"      --comm NAME          trace every Ruby process called NAME\n"
@@ -49,6 +51,7 @@ struct recording {
 	struct trace_writer *writer;
 	struct capture *capture;
 	struct launch launch;	/* pid 0 without a command */
+	int stop_fd;
 	uint64_t nr_events;
 	int err;
 	struct err e;
@@ -141,7 +144,7 @@ static int parse_budget(const char *arg, double *out, struct err *e)
 	double pct;
 
 	if (parse_double(arg, &pct) || !(pct > 0 && pct <= 100))
-		return err_set(e, REASON_USAGE, -EINVAL, "--budget %s: not a percentage above 0", arg);
+		return err_set(e, REASON_USAGE, -EINVAL, "--budget %s: not a percentage above 0 and up to 100", arg);
 	*out = pct / 100;
 	return 0;
 }
@@ -202,6 +205,9 @@ static int parse(struct options *o, int argc, char **argv, struct err *e)
 	}
 	if (optind < argc)
 		o->command = argv + optind;
+	if (o->command && strcmp(o->output, "-") == 0)
+		return err_set(e, REASON_USAGE, -EINVAL,
+			       "record: -o - with a command: its output would be in the trace; give a file");
 	if (!o->nr_pids == !o->command)
 		return err_set(e, REASON_USAGE, -EINVAL,
 			       "record: give either -p PID, --comm NAME or -- COMMAND");
@@ -217,15 +223,20 @@ static int open_output(const char *name, struct err *e)
 			       "-o -: a trace is not for a terminal; give a file or a pipe");
 	if (strcmp(name, "-") == 0)
 		return fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
-	fd = open(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-	return fd >= 0 ? fd : err_sys(e, errno, name);
+	/* a named pipe without a reader is an error, not a wait that no signal ends */
+	fd = open(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0644);
+	if (fd < 0)
+		return err_set(e, REASON_SYS, -errno, "%s: %s", name,
+			       errno == ENXIO ? "a pipe that nobody reads" : strerror(errno));
+	fcntl(fd, F_SETFL, 0);
+	return fd;
 }
 
 /*
  * The first Ctrl-C ends the capture in order, the second at once. A command gets its own from the
- * terminal: its end is the capture's end. @before is the mask to give back to it.
+ * terminal: its end is the capture's end.
  */
-static int open_stop_fd(sigset_t *before)
+static int open_stop_fd(void)
 {
 	sigset_t stop, blocked;
 
@@ -237,7 +248,7 @@ static int open_stop_fd(sigset_t *before)
 	/* a write that cannot be done is an error to report, not a death */
 	sigaddset(&blocked, SIGPIPE);
 	sigaddset(&blocked, SIGXFSZ);
-	sigprocmask(SIG_BLOCK, &blocked, before);
+	sigprocmask(SIG_BLOCK, &blocked, NULL);
 	return signalfd(-1, &stop, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
@@ -258,18 +269,27 @@ static int take_stop(int stop_fd)
 	return read(stop_fd, &info, sizeof(info)) == sizeof(info) ? (int)info.ssi_signo : 0;
 }
 
-static enum capture_end run(struct options *o, struct recording *rec, int stop_fd)
+/* A signal to this tool is the command's. The terminal's Ctrl-C has reached it by itself. */
+static void forward(const struct launch *l, int sig)
 {
+	if (sig && sig != SIGINT && !l->has_ended)
+		kill(l->pid, sig);
+}
+
+static enum capture_end run(struct options *o, struct recording *rec)
+{
+	int interrupts = 0;
+
 	for (;;) {
-		enum capture_end end = capture_run(rec->capture, o->duration_ns, stop_fd);
+		enum capture_end end = capture_run(rec->capture, o->duration_ns, rec->stop_fd);
 		int sig;
 
 		if (end != CAPTURE_INTERRUPT)
 			return end;
-		sig = take_stop(stop_fd);
-		if (o->command && !rec->launch.has_ended) {
-			if (sig != SIGINT)	/* the terminal's Ctrl-C reaches it by itself */
-				kill(rec->launch.pid, sig);
+		sig = take_stop(rec->stop_fd);
+		interrupts += sig == SIGINT;
+		if (o->command && interrupts < 2) {
+			forward(&rec->launch, sig);
 			continue;
 		}
 		allow_second_stop();
@@ -390,8 +410,7 @@ static int record(struct options *o, struct recording *rec, const char *line, st
 	sigset_t before;
 	auto_release(scope_capture) struct capture *c = NULL;
 	auto_release(scope_writer) struct trace_writer *w = NULL;
-	auto_close int fd = -1, stop_fd = open_stop_fd(&before);
-	enum capture_end end;
+	auto_close int fd = -1;
 	int err;
 
 	o->capture.sink = (struct sink){ write_event, rec };
@@ -399,23 +418,31 @@ static int record(struct options *o, struct recording *rec, const char *line, st
 	if (err)
 		return err;
 	rec->capture = c;
+	sigprocmask(SIG_SETMASK, NULL, &before);
 	err = o->command ? launch(o, rec, &before, e) : 0;
-	if (!err)
-		err = start(o, rec, line, &fd, &w, e);
-	launch_release(&rec->launch);
 	if (err)
 		return err;
-	end = run(o, rec, stop_fd);
-	return finish(o, rec, end, e);
+	rec->stop_fd = open_stop_fd();
+	err = start(o, rec, line, &fd, &w, e);
+	if (err) {
+		launch_abort(&rec->launch);
+		return err;
+	}
+	launch_release(&rec->launch);
+	return finish(o, rec, run(o, rec), e);
 }
 
 /* What a shell would have seen of the command: its exit status, or its death by a signal. */
-static int command_status(struct launch *l)
+static int command_status(struct recording *rec)
 {
-	launch_wait(l);
+	struct launch *l = &rec->launch;
+
+	while (!launch_poll(l, rec->stop_fd))
+		forward(l, take_stop(rec->stop_fd));
 	if (!WIFSIGNALED(l->status))
 		return WEXITSTATUS(l->status);
 	signal(WTERMSIG(l->status), SIG_DFL);
+	allow_second_stop();
 	raise(WTERMSIG(l->status));
 	return 128 + WTERMSIG(l->status);
 }
@@ -423,7 +450,7 @@ static int command_status(struct launch *l)
 int cmd_record(int argc, char **argv)
 {
 	struct options o;
-	struct recording rec = { 0 };
+	struct recording rec = { .stop_fd = -1 };
 	struct err e = { 0 };
 	auto_free char *line = join(argc, argv);
 	int err = parse(&o, argc, argv, &e), status = EXIT_DONE;
@@ -433,6 +460,6 @@ int cmd_record(int argc, char **argv)
 	if (err)
 		cmd_fail(&e);
 	if (rec.launch.pid)
-		status = command_status(&rec.launch);
+		status = command_status(&rec);
 	return err && !status ? (int)reason_status(e.reason) : status;
 }

@@ -65,7 +65,8 @@ static json_t *lost(const struct capture_totals *t)
 {
 	const uint64_t *s = t->stats;
 
-	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I}",
+	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}",
+			 "processes", (json_int_t)t->lost_processes,
 			 "events", (json_int_t)(t->due - t->stored),
 			 "ring", (json_int_t)s[STAT_LOST_RING],
 			 "unseen_writer", (json_int_t)t->unseen_writer,
@@ -79,14 +80,13 @@ static json_t *cost(const struct capture_totals *t)
 {
 	const uint64_t *s = t->stats;
 	uint64_t hits = t->hits_sites + s[STAT_HIT_WATCH];
-	double target_ns = t->target_share * t->duration_ns;
 
 	return json_pack("{s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:I, s:f}",
 			 "hits", (json_int_t)hits,
 			 "hits_sites", (json_int_t)t->hits_sites,
 			 "hits_watch", (json_int_t)s[STAT_HIT_WATCH],
 			 "hits_switch", (json_int_t)s[STAT_HIT_SWITCH],
-			 "ns_per_hit", hits ? target_ns / hits : 0.0,
+			 "ns_per_hit", hits ? (double)t->hits_ns / hits : 0.0,
 			 "uprobe_ns", t->cost.emulated_ns,
 			 "uprobe_stepped_ns", t->cost.stepped_ns,
 			 "watch_ns", t->cost.watch_ns,

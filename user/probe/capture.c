@@ -34,6 +34,7 @@ struct capture {
 	struct pending pending[PENDING_MAX];
 	size_t nr_pending;
 	uint64_t start_ns, stop_ns;
+	uint64_t lost_processes;
 	struct cost cost;
 	bool running, paused, aborted, measuring;
 };
@@ -53,7 +54,7 @@ static void take_lock_record(struct capture *c, struct tracee *te, struct event 
 	bool counted = ev->kind == EVENT_OWNER || ev->kind == EVENT_QUEUE;
 	bool is_late = te->end_ns && ev->ts_ns > te->end_ns;
 
-	if (!l || l->needs_state)
+	if (!l || l->needs_state || l->dead)
 		return;
 	if (is_late) {
 		l->late += counted;
@@ -71,7 +72,8 @@ static void take_lock_record(struct capture *c, struct tracee *te, struct event 
 	}
 	if (!l->open)
 		return;
-	l->last_ts_ns = ev->ts_ns;
+	if (counted)
+		l->last_ts_ns = ev->ts_ns;
 	c->opt.sink.event(c->opt.sink.arg, ev);
 }
 
@@ -79,6 +81,8 @@ static void add_pending(struct capture *c, pid_t pid, const struct tracee *paren
 {
 	if (c->nr_pending < PENDING_MAX)
 		c->pending[c->nr_pending++] = (struct pending){ pid, parent, clock_now_ns() };
+	else
+		c->lost_processes++;
 }
 
 static void take_record(void *arg, const struct rec *r, size_t size)
@@ -150,6 +154,16 @@ void capture_free(struct capture *c)
 	free(c);
 }
 
+static void tell_gone(struct capture *c, struct tracee *te)
+{
+	struct event ev = { .kind = EVENT_GONE, .target = te->id, .ts_ns = clock_now_ns() };
+
+	tracee_forget(te);
+	if (te->end_ns)
+		ev.ts_ns = te->end_ns;
+	c->opt.sink.event(c->opt.sink.arg, &ev);
+}
+
 /* Takes @te over, opened with status @err; starts it where the others run already. */
 static int take_in(struct capture *c, struct tracee *te, int err, struct err *e)
 {
@@ -159,12 +173,11 @@ static int take_in(struct capture *c, struct tracee *te, int err, struct err *e)
 		c->tracees[c->nr_tracees++] = te;
 		err = c->running && !c->paused ? tracee_start(te, e) : 0;
 		if (err)
-			c->nr_tracees--;
+			tell_gone(c, te);	/* its number is in the trace already */
+		return err;
 	}
-	if (err) {
-		tracee_free(te);
-		free(te);
-	}
+	tracee_free(te);
+	free(te);
 	return err;
 }
 
@@ -260,8 +273,13 @@ static void take_pending(struct capture *c)
 				end_tracee(c, te);
 				tracee_forget(te);
 			}
-		if (add(c, todo[i].pid, todo[i].parent, &e) == 0 || todo[i].parent ||
-		    e.reason == REASON_PROCESS_GONE || e.reason == REASON_NO_PROCESS)
+		if (add(c, todo[i].pid, todo[i].parent, &e) == 0)
+			continue;
+		if (todo[i].parent) {
+			c->lost_processes++;	/* mostly: it has ended already */
+			continue;
+		}
+		if (e.reason == REASON_PROCESS_GONE || e.reason == REASON_NO_PROCESS)
 			continue;
 		/* not a Ruby yet, or its VM is not there yet */
 		if (clock_now_ns() - todo[i].since_ns < REOPEN_NS && c->nr_pending < PENDING_MAX)
@@ -273,16 +291,11 @@ static void take_exits(struct capture *c)
 {
 	for (uint32_t i = 0; i < c->nr_tracees; i++) {
 		struct tracee *te = c->tracees[i];
-		struct event ev = {
-			.kind = EVENT_GONE, .target = te->id, .ts_ns = clock_now_ns(),
-		};
 
 		if (te->gone || proc_is_alive(&te->ruby.proc))
 			continue;
 		end_tracee(c, te);
-		tracee_forget(te);
-		ev.ts_ns = te->end_ns;
-		c->opt.sink.event(c->opt.sink.arg, &ev);
+		tell_gone(c, te);
 	}
 }
 
@@ -294,15 +307,20 @@ static bool is_all_gone(const struct capture *c)
 	return c->nr_pending == 0;
 }
 
-/* ns of the target's time that the probes took since the start. */
-static double spent_ns(const struct capture *c, const uint64_t stats[STAT_COUNT])
+/* ns of the targets' time that probes and watchpoints took since the start. */
+static double hits_ns(const struct capture *c, const uint64_t stats[STAT_COUNT])
 {
 	const struct cost *k = &c->cost;
 
 	return tracer_site_hits(c->tracer, false) * (k->emulated_ns + k->program_ns) +
 	       tracer_site_hits(c->tracer, true) * (k->stepped_ns + k->program_ns) +
-	       stats[STAT_HIT_WATCH] * (k->watch_ns + k->program_ns) +
-	       stats[STAT_HIT_SWITCH] * k->program_ns;
+	       stats[STAT_HIT_WATCH] * (k->watch_ns + k->program_ns);
+}
+
+/* And with it what was run at their task switches. */
+static double spent_ns(const struct capture *c, const uint64_t stats[STAT_COUNT])
+{
+	return hits_ns(c, stats) + stats[STAT_HIT_SWITCH] * c->cost.program_ns;
 }
 
 static void pause_all(struct capture *c)
@@ -401,8 +419,11 @@ void capture_abort(struct capture *c)
 
 void capture_stop(struct capture *c)
 {
-	if (!c->paused)
-		pause_all(c);
+	if (c->paused) {
+		c->stop_ns = clock_now_ns();
+		return;
+	}
+	pause_all(c);
 	for (uint32_t i = 0; i < c->nr_tracees; i++)
 		if (c->tracees[i]->end_ns > c->stop_ns)
 			c->stop_ns = c->tracees[i]->end_ns;
@@ -426,12 +447,14 @@ void capture_totals(struct capture *c, struct capture_totals *out)
 		out->seen_ns = c->tracees[0]->seen_ns;
 	if (!c->cost.is_measured)
 		cost_measure(&c->cost);
+	out->lost_processes = c->lost_processes;
 	out->records = tracer_nr_records(c->tracer);
 	out->hits_sites = tracer_site_hits(c->tracer, false) + tracer_site_hits(c->tracer, true);
 	tracer_run_time(c->tracer, &bpf_ns, &runs);
 	if (runs)
 		c->cost.program_ns = (double)bpf_ns / runs;
 	out->cost = c->cost;
+	out->hits_ns = hits_ns(c, out->stats);
 	out->target_share = spent_ns(c, out->stats) / (out->duration_ns ? out->duration_ns : 1);
 }
 

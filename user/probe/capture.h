@@ -77,6 +77,8 @@ struct capture_totals {
 	uint64_t records;		/* taken out of the ring */
 	uint64_t due, stored;		/* owner changes and queue entries while seen, and passed on */
 	uint64_t unseen_writer;
+	uint64_t lost_processes;	/* forked, and not followed although they should have been */
+	uint64_t hits_ns;		/* what probes and watchpoints took of the targets' time */
 	struct cost cost;
 	double target_share;		/* cost to the target / duration */
 };

@@ -3,8 +3,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/ptrace.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -159,6 +161,30 @@ void launch_release(struct launch *l)
 	if (l->is_held)
 		ptrace(PTRACE_DETACH, l->pid, NULL, NULL);
 	l->is_held = false;
+}
+
+void launch_abort(struct launch *l)
+{
+	if (!l->is_held)
+		return;
+	kill(l->pid, SIGKILL);
+	launch_wait(l);
+	*l = (struct launch){ 0 };
+}
+
+bool launch_poll(struct launch *l, int fd)
+{
+	auto_close int pidfd = l->has_ended ? -1 : (int)syscall(SYS_pidfd_open, l->pid, 0);
+	struct pollfd fds[] = {
+		{ .fd = pidfd, .events = POLLIN }, { .fd = fd, .events = POLLIN },
+	};
+
+	if (pidfd >= 0)
+		poll(fds, ARRAY_LEN(fds), -1);
+	if (fds[1].revents)
+		return false;
+	launch_wait(l);
+	return true;
 }
 
 void launch_wait(struct launch *l)

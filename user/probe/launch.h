@@ -28,6 +28,12 @@ int launch_start(struct launch *l, char **argv, const sigset_t *mask, int prog_f
 /* Lets it run on, as if nothing had been. */
 void launch_release(struct launch *l);
 
+/* Ends a command that is still held: nothing of its program has run. l->pid is 0 then. */
+void launch_abort(struct launch *l);
+
+/* Waits until it has ended (true, l->status is filled) or @fd is readable (false). */
+bool launch_poll(struct launch *l, int fd);
+
 /* Waits for its end unless it has ended already; fills l->status. */
 void launch_wait(struct launch *l);
 

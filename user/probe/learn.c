@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "probe/learn.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,6 +15,7 @@
 
 enum {
 	DISPROOF_HITS = 16,		/* runs without ever writing to a lock */
+	RELEARN_MAX = 3,		/* times in a capture that all is looked at again */
 	SETTLED_HITS = 100,		/* watched writes, of which the last */
 	SETTLED_HITS_SINCE_NEWS = 50,	/* so many brought nothing new */
 };
@@ -63,7 +65,7 @@ bool learn_prove(struct tracee *te)
 		if (c.matched) {
 			s->state = SITE_PROVEN;
 			te->is_news = te->is_regrouped = true;
-		} else if (c.hits >= DISPROOF_HITS) {
+		} else if (c.misses >= DISPROOF_HITS) {
 			s->state = SITE_DISPROVEN;
 			te->is_news = te->is_regrouped = is_worth_it = true;
 		}
@@ -162,21 +164,23 @@ static void load(struct tracee *te)
 
 void learn_save(const struct tracee *te)
 {
-	char path[4096], fresh[4100];
+	char path[4096], fresh[4104];
 	auto_fclose FILE *f = NULL;
+	int fd;
 
 	if (!te->is_news || !cache_path(te, path, sizeof(path), true))
 		return;
-	snprintf(fresh, sizeof(fresh), "%s.new", path);
-	f = fopen(fresh, "we");
+	snprintf(fresh, sizeof(fresh), "%s.XXXXXX", path);
+	fd = mkostemp(fresh, O_CLOEXEC);
+	f = fd >= 0 ? fdopen(fd, "w") : NULL;
 	if (!f)
 		return;
 	fputs(cache_head, f);
 	for (size_t i = 0; i < te->nr_sites; i++)
 		fprintf(f, "%c%c %" PRIx64 "\n", word_letters[te->sites[i].word],
 			state_letters[te->sites[i].state], te->sites[i].write_vaddr);
-	if (fflush(f) == 0 && !ferror(f))
-		rename(fresh, path);
+	if (fflush(f) || ferror(f) || rename(fresh, path))
+		unlink(fresh);
 }
 
 static void scan(struct tracee *te)
@@ -199,12 +203,22 @@ void learn_begin(struct tracee *te)
 bool learn_again(struct tracee *te)
 {
 	size_t known = te->nr_sites;
+	bool is_news = false;
 
-	if (!te->from_cache)
+	if (te->nr_relearned == RELEARN_MAX)
 		return false;
-	te->from_cache = false;
+	te->nr_relearned++;
 	scan(te);
-	te->is_news |= te->nr_sites > known;
-	te->is_regrouped |= te->nr_sites > known;
-	return te->nr_sites > known;
+	/* and nothing that was thought of it before holds */
+	for (size_t i = 0; i < known; i++) {
+		if (te->sites[i].state != SITE_DISPROVEN)
+			continue;
+		te->sites[i].state = SITE_CANDIDATE;
+		te->sites[i].number = 0;	/* counted from zero */
+		is_news = true;
+	}
+	is_news |= te->nr_sites > known;
+	te->is_news |= is_news;
+	te->is_regrouped |= is_news;
+	return is_news;
 }

@@ -12,6 +12,8 @@
 
 enum { RACTORS_MAX = 1024 };
 
+#define CENSUS_NS (200 * NS_PER_MS)	/* between looks for Ractors that have ended */
+
 const char *method_name(enum method m)
 {
 	return m == METHOD_SITES ? "sites" : "watch";
@@ -109,7 +111,8 @@ static int find_locks(struct tracee *te, struct err *e)
 		int id;
 
 		for (uint32_t k = 0; k < te->nr_locks && !known; k++)
-			known = te->locks[k].owner_word == found[i].owner_word;
+			known = !te->locks[k].dead &&
+				te->locks[k].owner_word == found[i].owner_word;
 		if (known)
 			continue;
 		id = tracer_add_lock(te->tracer, te->pid, te->id, found[i].owner_word, e);
@@ -130,7 +133,7 @@ static int open_watches(struct tracee *te, struct err *e)
 		struct tracee_lock *l = &te->locks[i];
 		int err;
 
-		if (l->watched)
+		if (l->watched || l->dead)
 			continue;
 		err = tracer_watch(te->tracer, &l->watch[WORD_OWNER], l->owner_word, WORD_OWNER, e);
 		if (!err) {
@@ -246,7 +249,8 @@ int tracee_start(struct tracee *te, struct err *e)
 	if (err)
 		return err;
 	for (uint32_t i = 0; i < te->nr_locks; i++)
-		if (te->resume == SOURCE_SITES || te->locks[i].watched)
+		if (!te->locks[i].dead &&
+		    (te->resume == SOURCE_SITES || te->locks[i].watched))
 			lockstate_begin(te, &te->locks[i]);
 	te->end_ns = 0;
 	te->seen_since_ns = clock_now_ns();
@@ -283,6 +287,44 @@ void tracee_close_window(struct tracee *te, uint64_t end_ns)
 	te->seen_since_ns = 0;
 }
 
+static const struct ruby_lock *find_ractor(const struct ruby_lock *list, int n,
+					   const struct tracee_lock *l)
+{
+	for (int i = 0; i < n; i++)
+		if (list[i].owner_word == l->owner_word &&
+		    (!l->ractor_id || list[i].ractor_id == l->ractor_id))
+			return &list[i];
+	return NULL;
+}
+
+/* Lets go of the locks of Ractors that have ended, before others are made where they were. */
+static void take_census(struct tracee *te, uint64_t now_ns)
+{
+	auto_free struct ruby_lock *list = NULL;
+	int n;
+
+	if (te->nr_locks < 2 || now_ns < te->next_census_ns)
+		return;
+	te->next_census_ns = now_ns + CENSUS_NS;
+	list = calloc(RACTORS_MAX, sizeof(*list));
+	n = list ? ruby_locks(&te->ruby, list, RACTORS_MAX, NULL) : 0;
+	if (n < 1 || n == RACTORS_MAX)
+		return;
+	for (uint32_t i = 0; i < te->nr_locks; i++) {
+		struct tracee_lock *l = &te->locks[i];
+
+		/* the list changes while it is read: twice absent is gone */
+		if (l->dead || (find_ractor(list, n, l) ? (l->absent = 0) : ++l->absent) < 2)
+			continue;
+		lockstate_end(te, l, l->last_ts_ns, l->seq);
+		tracer_remove_lock(te->tracer, te->pid, l->owner_word);
+		watch_close(&l->watch[WORD_OWNER]);
+		watch_close(&l->watch[WORD_QUEUE]);
+		l->watched = false;
+		l->dead = true;
+	}
+}
+
 static bool check_words(struct tracee *te, uint64_t now_ns)
 {
 	bool astray = false;
@@ -291,6 +333,8 @@ static bool check_words(struct tracee *te, uint64_t now_ns)
 		struct tracee_lock *l = &te->locks[i];
 		uint64_t same = tracer_lock(te->tracer, l->id)->same;
 
+		if (l->dead)
+			continue;
 		if (l->needs_state)
 			lockstate_begin(te, l);
 		if (!l->open || (same == l->same && !lockstate_is_astray(te, l, now_ns)))
@@ -356,6 +400,7 @@ void tracee_tick(struct tracee *te, uint64_t now_ns)
 	if (te->source == SOURCE_NONE || te->gone)
 		return;
 	names_tick(te, now_ns);
+	take_census(te, now_ns);
 	if (check_words(te, now_ns) && te->source == SOURCE_SITES) {
 		if (!learn_again(te) || probe_sites(te, NULL))
 			watch_again(te, now_ns);
@@ -376,6 +421,7 @@ static int inherit(struct tracee *te, const struct tracee *parent, struct err *e
 
 	te->ruby = parent->ruby;
 	te->ruby.has_object = false;	/* the parent's to release; the file is the same */
+	te->ruby.proc.pidfd = -1;
 	err = proc_init(&te->ruby.proc, te->pid, e);
 	if (err)
 		return err;
@@ -425,7 +471,8 @@ void tracee_forget(struct tracee *te)
 	uprobes_detach(&te->candidates);
 	learn_save(te);
 	for (uint32_t i = 0; i < te->nr_locks; i++)
-		tracer_remove_lock(te->tracer, te->pid, te->locks[i].owner_word);
+		if (!te->locks[i].dead)
+			tracer_remove_lock(te->tracer, te->pid, te->locks[i].owner_word);
 	tracer_remove_target(te->tracer, te->pid);
 	te->gone = true;
 }

@@ -40,6 +40,8 @@ struct tracee_lock {
 	uint64_t last_ts_ns;	/* of the last event passed on */
 	uint64_t same;		/* lock_state.same when last looked at */
 	bool open;		/* what is seen of it has begun and not ended */
+	bool dead;		/* its Ractor is gone; the address may become another's */
+	unsigned int absent;	/* times in a row that it was not in the list of Ractors */
 	bool needs_state;	/* it never kept still when it was to be read */
 	bool watched;
 	uint64_t astray_since_ns, astray_owner;	/* the word differs from what was told, 0: no */
@@ -67,7 +69,9 @@ struct tracee {
 	bool is_regrouped;	/* what is placed does not match the sites' states any more */
 	bool is_news;		/* something was learned that the cache does not have */
 	bool from_cache;
+	unsigned int nr_relearned;
 	uint64_t writer_hits, hits_at_news, watch_since_ns;
+	uint64_t next_census_ns;
 	uint64_t next_check_ns, check_until_ns, check_period_ns;
 	uint64_t end_ns;	/* of the window that was closed; 0 while one is open */
 	uint64_t seen_since_ns, seen_ns;

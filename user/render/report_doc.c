@@ -102,7 +102,8 @@ static bool add_cause(struct doc *d, const char *key, uint64_t n, const char *la
 		const char *key, *what;
 	} known[] = {
 		{ "ring", "events, because the buffer was full (see --ring-size)" },
-		{ "unseen_writer", "owner changes by code that no probe was on" },
+		{ "unseen_writer", "or more owner changes by code that no probe was on" },
+		{ "processes", "forked processes that could not be followed: most had ended already" },
 		{ "unreadable", "events, because memory could not be read" },
 		{ "task_table", "tasks, because the table of tasks was full" },
 		{ "lock_table", "locks, because the table of locks was full" },
@@ -111,6 +112,7 @@ static bool add_cause(struct doc *d, const char *key, uint64_t n, const char *la
 		{ "queue_mismatch", "threads that entered or left the queue unseen" },
 		{ "queue_unknown", "times that the queue had to be taken as empty" },
 		{ "stale_events", NULL },	/* not lost */
+		{ "events", NULL },		/* told by gap_events */
 	};
 	const char *what = key;
 

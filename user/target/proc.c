@@ -10,11 +10,12 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 
+#include "util/caps.h"
 #include "util/scope.h"
 
 static FILE *proc_open(pid_t pid, const char *name)
 {
-	char path[128];
+	char path[192];
 
 	snprintf(path, sizeof(path), "/proc/%d/%s", pid, name);
 	return fopen(path, "re");
@@ -156,25 +157,45 @@ pid_t proc_task_here(const struct proc *p, pid_t tid)
 	return q.here;
 }
 
+/*
+ * A file of task @tid, an id of the process's own pid namespace. Through the process's own /proc where
+ * it has one mounted; else every task has to be asked for its id inside.
+ */
+static FILE *open_task(const struct proc *p, pid_t tid, const char *file)
+{
+	char name[128];
+	FILE *f;
+
+	if (p->is_nested) {
+		snprintf(name, sizeof(name), "root/proc/%d/task/%d/%s", p->pid_inside, tid, file);
+		f = proc_open(p->pid, name);
+		if (f)
+			return f;
+		snprintf(name, sizeof(name), "root/proc/%d/status", p->pid_inside);
+		f = proc_open(p->pid, name);
+		if (f) {		/* it has a /proc: then the task is gone */
+			fclose(f);
+			return NULL;
+		}
+	}
+	snprintf(name, sizeof(name), "task/%d/%s", proc_task_here(p, tid), file);
+	return proc_open(p->pid, name);
+}
+
 void proc_task_comm(const struct proc *p, pid_t tid, char *comm)
 {
-	char name[64];
-	auto_fclose FILE *f = NULL;
+	auto_fclose FILE *f = open_task(p, tid, "comm");
 
 	comm[0] = '\0';
-	snprintf(name, sizeof(name), "task/%d/comm", proc_task_here(p, tid));
-	f = proc_open(p->pid, name);
 	if (f && fgets(comm, 16, f))
 		comm[strcspn(comm, "\n")] = '\0';
 }
 
 char proc_task_state(const struct proc *p, pid_t tid)
 {
-	char name[64], text[64];
-	auto_fclose FILE *f = NULL;
+	auto_fclose FILE *f = open_task(p, tid, "status");
+	char text[64];
 
-	snprintf(name, sizeof(name), "task/%d/status", proc_task_here(p, tid));
-	f = proc_open(p->pid, name);
 	if (!f)
 		return 'X';
 	status_field(f, "State", text, sizeof(text));
@@ -197,6 +218,16 @@ int proc_read_u64(const struct proc *p, uint64_t addr, uint64_t *out)
 	if (addr & 7)
 		return -EFAULT;
 	return proc_read(p, addr, out, sizeof(*out));
+}
+
+int proc_denied(const struct proc *p, int code, struct err *e)
+{
+	if (!caps_has(CAP_SYS_PTRACE))
+		return err_set(e, REASON_CAP_SYS_PTRACE, code,
+			       "process %d (%s): it may not be read (CAP_SYS_PTRACE is missing)", p->pid,
+			       p->comm);
+	return err_set(e, REASON_NO_ACCESS, code,
+		       "process %d (%s): the system does not let it be read", p->pid, p->comm);
 }
 
 /* One line of /proc/PID/maps (fs/proc/task_mmu.c, show_map_vma). */
@@ -226,9 +257,7 @@ int proc_maps(const struct proc *p, int (*fn)(void *arg, const struct proc_map *
 	int ret;
 
 	if (!f && errno == EACCES)
-		return err_set(e, REASON_CAP_SYS_PTRACE, -EACCES,
-			       "process %d: its mappings may not be read (CAP_SYS_PTRACE is missing)",
-			       p->pid);
+		return proc_denied(p, -EACCES, e);
 	if (!f)
 		return err_set(e, REASON_PROCESS_GONE, -ESRCH, "process %d has ended", p->pid);
 	while (getline(&line, &size, f) > 0) {

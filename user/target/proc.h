@@ -60,6 +60,9 @@ int proc_read(const struct proc *p, uint64_t addr, void *buf, size_t len);
 /* One aligned 8-byte word; same errors. */
 int proc_read_u64(const struct proc *p, uint64_t addr, uint64_t *out);
 
+/* Says why the process may not be read, after an access failed with @code; returns that. */
+int proc_denied(const struct proc *p, int code, struct err *e);
+
 struct proc_map {
 	uint64_t start, end, offset;
 	uint64_t inode;

@@ -70,9 +70,7 @@ static int find_object(struct ruby *r, struct err *e)
 			       "process %d (%s) runs on %s, which has no GVL", r->proc.pid,
 			       r->proc.comm, f.is_java ? "the JVM" : "TruffleRuby");
 	if (f.denied.code)
-		return err_set(e, REASON_CAP_SYS_PTRACE, f.denied.code,
-			       "process %d (%s): its files may not be opened (CAP_SYS_PTRACE is missing)",
-			       r->proc.pid, r->proc.comm);
+		return proc_denied(&r->proc, f.denied.code, e);
 	return err_set(e, REASON_NOT_RUBY, -ENOTSUP, "process %d (%s) has no CRuby loaded",
 		       r->proc.pid, r->proc.comm);
 }

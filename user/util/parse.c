@@ -14,15 +14,22 @@ struct suffix {
 	uint64_t factor;
 };
 
+/* strtod() knows hexadecimal, infinity and more: only digits and a point are numbers here. */
+static const char *read_number(const char *s, double *out)
+{
+	size_t n = strspn(s, "0123456789.");
+	char *end;
+
+	*out = n ? strtod(s, &end) : 0;
+	return n && end == s + n ? end : NULL;
+}
+
 int parse_double(const char *s, double *out)
 {
-	char *end;
 	double v;
+	const char *end = read_number(s, &v);
 
-	if (!isdigit((unsigned char)s[0]) && s[0] != '.')
-		return -EINVAL;
-	v = strtod(s, &end);
-	if (*end)
+	if (!end || *end)
 		return -EINVAL;
 	*out = v;
 	return 0;
@@ -45,12 +52,11 @@ int parse_u64(const char *s, uint64_t *out)
 
 static int parse_scaled(const char *s, const struct suffix *suffixes, size_t n, uint64_t *out)
 {
-	char *end;
 	double v;
+	const char *end = read_number(s, &v);
 
-	if (!isdigit((unsigned char)s[0]) && s[0] != '.')
+	if (!end)
 		return -EINVAL;
-	v = strtod(s, &end);
 	for (size_t i = 0; i < n; i++) {
 		if (strcmp(end, suffixes[i].text) != 0)
 			continue;

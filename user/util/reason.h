@@ -45,7 +45,7 @@ enum exit_status {
 	REASON(ELF,		"elf-unreadable",	EXIT_CANNOT, \
 	       "the program file is damaged or replaced; restart the process") \
 	REASON(NO_ACCESS,	"no-access",		EXIT_CANNOT, \
-	       "run as root, or grant the capability that is named") \
+	       "run as root in the process's own user namespace, or outside of a sandbox") \
 	REASON(CAP_BPF,		"cap-bpf",		EXIT_CANNOT, \
 	       "run as root or grant CAP_BPF") \
 	REASON(CAP_PERFMON,	"cap-perfmon",		EXIT_CANNOT, \
