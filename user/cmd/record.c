@@ -69,6 +69,18 @@ static void write_event(void *arg, const struct event *ev)
 		capture_abort(r->capture);
 }
 
+/* What was captured so far survives whatever happens to this tool. */
+static void flush_events(void *arg)
+{
+	struct recording *r = arg;
+
+	if (r->err || !r->writer)
+		return;
+	r->err = trace_flush(r->writer, &r->e);
+	if (r->err)
+		capture_abort(r->capture);
+}
+
 static int parse_pids(struct options *o, const char *arg, struct err *e)
 {
 	auto_free char *copy = strdup(arg);
@@ -413,7 +425,7 @@ static int record(struct options *o, struct recording *rec, const char *line, st
 	auto_close int fd = -1;
 	int err;
 
-	o->capture.sink = (struct sink){ write_event, rec };
+	o->capture.sink = (struct sink){ write_event, flush_events, rec };
 	err = capture_open(&c, &o->capture, e);
 	if (err)
 		return err;

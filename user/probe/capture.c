@@ -12,10 +12,12 @@
 enum {
 	TICK_MS = 50,
 	TICK_BUSY_MS = 10,		/* learning, checking, or under a budget */
+	PAUSE_HITS = 100,		/* of candidates in a pause, before they are taken out */
 	PENDING_MAX = 64,		/* processes seen to fork or exec, not yet taken in */
 };
 
 #define RING_BYTES (16u << 20)
+#define FLUSH_NS (1 * NS_PER_SEC)
 #define MEASURE_NS (1 * NS_PER_SEC)	/* how long the kernel times the programs' runs */
 #define REOPEN_NS (10 * NS_PER_SEC)	/* after exec Ruby has this long to set up its VM */
 #define BUDGET_SLACK_NS (1 * NS_PER_SEC)	/* of wall time that one window may use up ahead */
@@ -35,6 +37,7 @@ struct capture {
 	size_t nr_pending;
 	uint64_t start_ns, stop_ns;
 	uint64_t lost_processes;
+	uint64_t hits_at_pause, next_flush_ns;
 	struct cost cost;
 	bool running, paused, aborted, measuring;
 };
@@ -323,12 +326,26 @@ static double spent_ns(const struct capture *c, const uint64_t stats[STAT_COUNT]
 	return hits_ns(c, stats) + stats[STAT_HIT_SWITCH] * c->cost.program_ns;
 }
 
+static uint64_t site_hits(const struct capture *c)
+{
+	return tracer_site_hits(c->tracer, false) + tracer_site_hits(c->tracer, true);
+}
+
 static void pause_all(struct capture *c)
 {
 	for (uint32_t i = 0; i < c->nr_tracees; i++)
 		if (!c->tracees[i]->gone)
 			end_tracee(c, c->tracees[i]);
 	c->paused = true;
+	c->hits_at_pause = site_hits(c);
+}
+
+static void withdraw_all(struct capture *c)
+{
+	for (uint32_t i = 0; i < c->nr_tracees; i++)
+		if (!c->tracees[i]->gone)
+			tracee_withdraw(c->tracees[i]);
+	c->hits_at_pause = UINT64_MAX - PAUSE_HITS;
 }
 
 static void resume_all(struct capture *c)
@@ -356,6 +373,8 @@ static void keep_budget(struct capture *c, uint64_t now_ns)
 		pause_all(c);
 	else if (c->paused && spent <= granted)
 		resume_all(c);
+	else if (c->paused && site_hits(c) > c->hits_at_pause + PAUSE_HITS)
+		withdraw_all(c);
 }
 
 static int tick_ms(const struct capture *c)
@@ -379,6 +398,10 @@ static void tick(struct capture *c)
 	for (uint32_t i = 0; i < c->nr_tracees; i++)
 		tracee_tick(c->tracees[i], now);
 	keep_budget(c, now);
+	if (c->opt.sink.flush && now >= c->next_flush_ns) {
+		c->opt.sink.flush(c->opt.sink.arg);
+		c->next_flush_ns = now + FLUSH_NS;
+	}
 	if (c->measuring && now - c->start_ns > MEASURE_NS) {
 		tracer_measure(c->tracer, false);
 		c->measuring = false;
@@ -449,7 +472,7 @@ void capture_totals(struct capture *c, struct capture_totals *out)
 		cost_measure(&c->cost);
 	out->lost_processes = c->lost_processes;
 	out->records = tracer_nr_records(c->tracer);
-	out->hits_sites = tracer_site_hits(c->tracer, false) + tracer_site_hits(c->tracer, true);
+	out->hits_sites = site_hits(c);
 	tracer_run_time(c->tracer, &bpf_ns, &runs);
 	if (runs)
 		c->cost.program_ns = (double)bpf_ns / runs;

@@ -63,8 +63,8 @@ void facts_find(struct facts *out)
 	    can_trace ? REASON_NO_UPROBE : REASON_CAP_PERFMON,
 	    can_trace ? "a uprobe on a scratch process did not fire" :
 			"CAP_PERFMON is missing: uprobes may not be placed");
-	set(out, FACT_UPROBE_MULTI, has_multi, REASON_NO_UPROBE,
-	    "one uprobe_multi link does not serve all threads of a process (Linux 6.10 does)");
+	set(out, FACT_UPROBE_MULTI, has_multi, REASON_NO_UPROBE_MULTI,
+	    "one uprobe_multi link does not serve all threads of a process here");
 	set(out, FACT_WATCHPOINT, has_watch, can_trace ? REASON_NO_WATCHPOINT : REASON_CAP_PERFMON,
 	    can_trace ? "a watchpoint was accepted, but never fires on this (virtual) machine" :
 			"CAP_PERFMON is missing: watchpoints may not be placed");

@@ -83,14 +83,25 @@ static void take_writer(void *arg, const struct writer_key *key, uint64_t n)
 {
 	struct writers *w = arg;
 	uint64_t vaddr = key->ip - w->te->ruby.object.bias;
-	struct site *s;
+	struct site seen, *s;
 
 	if ((pid_t)key->tgid != w->te->pid)
 		return;
 	w->hits += n;
-	s = add_site(w->te, key->word, vaddr, insn_watch_reports_next());
+	if (site_choose(&seen, &w->te->ruby.object, vaddr, insn_watch_reports_next(), key->word, NULL))
+		return;
+	s = find_site(w->te, key->word, seen.write_vaddr);
+	if (s && s->state != SITE_DISPROVEN)
+		return;
+	if (!s && w->te->nr_sites == SITES_MAX)
+		return;
+	/* it was seen to write the word, whatever was thought of it */
+	seen.state = SITE_PROVEN;
 	if (s)
-		w->is_new = true;
+		*s = seen;
+	else
+		w->te->sites[w->te->nr_sites++] = seen;
+	w->is_new = true;
 }
 
 bool learn_writers(struct tracee *te)

@@ -81,7 +81,7 @@ static void scope_capture(struct capture **c)
 static int trace(struct selftest *s, const struct fake_vm *vm, pid_t pid, int go, int done,
 		 struct err *e)
 {
-	struct capture_options opt = { .sink = { count_event, s } };
+	struct capture_options opt = { .sink = { .event = count_event, .arg = s } };
 	auto_release(scope_capture) struct capture *c = NULL;
 	struct capture_totals t;
 	int err = capture_open(&c, &opt, e);

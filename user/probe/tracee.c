@@ -273,6 +273,12 @@ uint64_t tracee_pause(struct tracee *te)
 	return end_ns;
 }
 
+void tracee_withdraw(struct tracee *te)
+{
+	uprobes_detach(&te->candidates);
+	te->is_regrouped = true;	/* to be placed anew with the next window */
+}
+
 void tracee_close_window(struct tracee *te, uint64_t end_ns)
 {
 	if (!te->is_other)

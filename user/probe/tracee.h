@@ -27,6 +27,7 @@ const char *method_name(enum method m);
 /* Takes events in the order in which they are to be read. */
 struct sink {
 	void (*event)(void *arg, const struct event *ev);
+	void (*flush)(void *arg);	/* about once a second, may be NULL */
 	void *arg;
 };
 
@@ -103,6 +104,8 @@ int tracee_start(struct tracee *te, struct err *e);
  * once the ring was drained.
  */
 uint64_t tracee_pause(struct tracee *te);
+/* Between windows: takes the candidates out too, as somebody runs into them. */
+void tracee_withdraw(struct tracee *te);
 void tracee_close_window(struct tracee *te, uint64_t end_ns);
 
 /* Regular work: learn, switch from watching to probing, check, find new Ractors. */

@@ -61,6 +61,8 @@ enum exit_status {
 	       "and no debugger that holds them all") \
 	REASON(NO_UPROBE,	"no-uprobe",		EXIT_CANNOT, \
 	       "use a kernel with CONFIG_UPROBES, or --method watch") \
+	REASON(NO_UPROBE_MULTI,	"no-uprobe-multi",	EXIT_CANNOT, \
+	       "none is needed: uprobes are placed one by one instead (Linux 6.10 does better)") \
 	REASON(NO_SITES,	"no-sites",		EXIT_CANNOT, \
 	       "use --method watch") \
 	REASON(BPF_LOAD,	"bpf-load",		EXIT_CANNOT, \
