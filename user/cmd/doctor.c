@@ -191,11 +191,10 @@ static void print_plan(const struct findings *f)
 {
 	printf("\nMeasurements%s\n", f->has_process ? " of this process" : "");
 	if (f->gvl.method)
-		printf("  gvl   %s%s%s\n", strcmp(f->gvl.method, "sites") == 0 ?
+		printf("  gvl   %s%s\n", strcmp(f->gvl.method, "sites") == 0 ?
 		       "by probing the instructions that write the lock's owner" :
 		       "by watching the lock's owner word",
-		       f->gvl.check ? ", checked by watchpoints now and then" : "",
-		       f->has_process && f->te.nr_sites ? "" : "");
+		       f->gvl.check ? ", checked by watchpoints now and then" : "");
 	if (f->has_process && f->process_ok && f->te.nr_sites)
 		printf("        %zu candidate instructions%s\n", f->te.nr_sites,
 		       f->te.from_cache ? ", known from an earlier run" : "");

@@ -30,8 +30,6 @@ enum exit_status {
 	       "check the id with `ps`; inside a container ids differ from the host's") \
 	REASON(PROCESS_GONE,	"process-gone",		EXIT_RUNTIME, \
 	       "attach to a process that lives longer, or use `record -- COMMAND`") \
-	REASON(PROCESS_STOPPED,	"process-stopped",	EXIT_RUNTIME, \
-	       "let it continue (a debugger or SIGSTOP holds it), then attach again") \
 	REASON(NOT_RUBY,	"not-ruby",		EXIT_CANNOT, \
 	       "attach to a process that has CRuby's libruby or a static CRuby loaded") \
 	REASON(NOT_CRUBY,	"not-cruby",		EXIT_CANNOT, \
@@ -50,8 +48,6 @@ enum exit_status {
 	       "run as root or grant CAP_BPF") \
 	REASON(CAP_PERFMON,	"cap-perfmon",		EXIT_CANNOT, \
 	       "run as root or grant CAP_PERFMON") \
-	REASON(CAP_SYS_ADMIN,	"cap-sys-admin",	EXIT_CANNOT, \
-	       "run as root or grant CAP_SYS_ADMIN") \
 	REASON(CAP_SYS_PTRACE,	"cap-sys-ptrace",	EXIT_CANNOT, \
 	       "run as root or grant CAP_SYS_PTRACE") \
 	REASON(NO_BTF,		"no-btf",		EXIT_CANNOT, \
@@ -66,9 +62,7 @@ enum exit_status {
 	REASON(NO_SITES,	"no-sites",		EXIT_CANNOT, \
 	       "use --method watch") \
 	REASON(BPF_LOAD,	"bpf-load",		EXIT_CANNOT, \
-	       "see `gvlscope doctor`; the kernel's own words follow with -v") \
-	REASON(NO_LOCK,		"no-lock-events",	EXIT_CANNOT, \
-	       "let the process run Ruby code while it is traced")
+	       "see `gvlscope doctor`; the kernel's own words follow with -v")
 
 enum reason {
 #define REASON_ENUM(name, id, status, remedy) REASON_##name,
