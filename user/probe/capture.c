@@ -20,6 +20,7 @@ enum {
 #define FLUSH_NS (1 * NS_PER_SEC)
 #define MEASURE_NS (1 * NS_PER_SEC)	/* how long the kernel times the programs' runs */
 #define REOPEN_NS (10 * NS_PER_SEC)	/* after exec Ruby has this long to set up its VM */
+#define BUDGET_FOR_HITS 0.75		/* the rest is for placing and removing probes: not measured */
 #define BUDGET_SLACK_NS (1 * NS_PER_SEC)	/* of wall time that one window may use up ahead */
 
 struct pending {
@@ -363,13 +364,13 @@ static void resume_all(struct capture *c)
 static void keep_budget(struct capture *c, uint64_t now_ns)
 {
 	uint64_t stats[STAT_COUNT];
-	double spent, granted = c->opt.budget * (now_ns - c->start_ns);
+	double budget = c->opt.budget * BUDGET_FOR_HITS, spent, granted = budget * (now_ns - c->start_ns);
 
 	if (c->opt.budget <= 0)
 		return;
 	tracer_stats(c->tracer, stats);
 	spent = spent_ns(c, stats);
-	if (!c->paused && spent > granted + c->opt.budget * BUDGET_SLACK_NS)
+	if (!c->paused && spent > granted + budget * BUDGET_SLACK_NS)
 		pause_all(c);
 	else if (c->paused && spent <= granted)
 		resume_all(c);
