@@ -54,8 +54,13 @@ struct pid {
 	struct upid numbers[1];
 };
 
+struct sched_entity {
+	__u64 sum_exec_runtime;
+};
+
 struct task_struct {
 	unsigned int __state;
+	struct sched_entity se;
 	int pid;
 	int tgid;
 	struct pid *thread_pid;

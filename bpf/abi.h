@@ -83,6 +83,7 @@ struct task_key {
 struct task_state {
 	__u32 lock;		/* the lock that it last owned, plus 1; or 0 */
 	__u32 on_cpu;
+	__u64 ran_ns;		/* its CPU time when it last left its CPU; 0: not known */
 };
 
 struct writer_key {

@@ -33,6 +33,7 @@ static struct world {
 	bool ring_is_full;
 	unsigned long now, cookie;
 	unsigned int tid;
+	struct task_struct current;
 } world;
 
 /* Ruby's structures, as far as the programs read them; offsets as in the configuration below. */
@@ -132,7 +133,7 @@ unsigned long bpf_get_attach_cookie(void *ctx)
 
 struct task_struct *bpf_get_current_task_btf(void)
 {
-	return NULL;
+	return &world.current;
 }
 
 long bpf_probe_read_user(void *dst, unsigned int size, const void *src)
@@ -260,6 +261,29 @@ static void an_owner_that_is_named_before_it_runs_is_off_the_cpu(void **state)
 	sched_switch(true, &task, &other);
 	assert_int_equal(last()->kind, EVENT_OFF_CPU);
 	assert_int_equal(last()->flags, EVENT_PREEMPTED);
+}
+
+static void a_switch_that_was_not_told_is_dated_by_the_cpu_time(void **state)
+{
+	struct task_struct task = { .pid = THREAD_A, .tgid = TGID, .se = { 500 } }, other = { .tgid = 1 };
+
+	(void)state;
+	own(&ractor, &thread_a, THREAD_A);
+	sched_switch(true, &task, &other);
+	world.now = 1000;
+	task.se.sum_exec_runtime = 700;
+	sched_switch(true, &task, &other);
+	assert_int_equal(world.nr_records, 4);
+	assert_int_equal(world.records[2].rec.kind, EVENT_ON_CPU);
+	assert_int_equal(world.records[2].rec.ts_ns, 800);
+	assert_int_equal(last()->kind, EVENT_OFF_CPU);
+
+	world.current.se.sum_exec_runtime = 710;
+	own(&ractor, NULL, THREAD_A);	/* it runs again */
+	assert_int_equal(world.nr_records, 6);
+	assert_int_equal(world.records[4].rec.kind, EVENT_ON_CPU);
+	assert_int_equal(world.records[4].rec.ts_ns, 1000);
+	assert_int_equal(last()->kind, EVENT_OWNER);
 }
 
 static void switches_of_who_does_not_own_are_not_told(void **state)
@@ -441,6 +465,7 @@ int main(void)
 #define T(name) cmocka_unit_test_setup(name, setup)
 		T(an_owner_change_is_told_with_its_number),
 		T(an_owner_that_is_named_before_it_runs_is_off_the_cpu),
+		T(a_switch_that_was_not_told_is_dated_by_the_cpu_time),
 		T(switches_of_who_does_not_own_are_not_told),
 		T(the_same_owner_again_is_no_event_but_is_counted),
 		T(an_owner_read_from_memory_meets_its_event_without_harm),
