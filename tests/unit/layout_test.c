@@ -141,6 +141,29 @@ static void anonymous_members_and_chains_of_types_are_followed(void **state)
 	assert_int_equal(l.waiter_ec, 16);
 }
 
+static void bit_fields_are_found_at_the_first_bit_of_a_byte(void **state)
+{
+	struct layout l;
+
+	(void)state;
+	read_fixture(&l, "layout_new");
+	assert_int_equal(l.thread_status, 88 + 8 + 64 + 1);
+	assert_int_equal(l.cfp_self, LAYOUT_NONE);		/* not asked for as a bit-field */
+	read_fixture(&l, "layout_old");
+	assert_int_equal(l.thread_status, LAYOUT_NONE);		/* begins with bit 1 */
+}
+
+static void sizes_of_types_are_found(void **state)
+{
+	struct layout l;
+
+	(void)state;
+	read_fixture(&l, "layout_new");
+	assert_int_equal(l.cfp_iseq, 16);
+	assert_int_equal(l.cfp_size, 56);
+	assert_int_equal(l.line_size, LAYOUT_NONE);
+}
+
 static void another_programs_dwarf_is_not_rubys(void **state)
 {
 	struct layout l;
@@ -262,15 +285,15 @@ static void the_table_has_the_known_offsets(void **state)
 {
 	static const struct {
 		const char *version;
-		int owner, queue, waiting_fds, name, tid, io_waiters;
+		int owner, queue, waiting_fds, name, tid, io_waiters, status;
 	} known[] = {
-		{ "3.1.2", 336, 384, 304, 352, 88, LAYOUT_NONE },
-		{ "3.2.11", 336, 384, 304, 304, LAYOUT_NONE, LAYOUT_NONE },
-		{ "3.3.8", 328, 344, 488, 432, LAYOUT_NONE, LAYOUT_NONE },
-		{ "3.4.9", 328, 344, 488, 448, LAYOUT_NONE, LAYOUT_NONE },
-		{ "3.4.11", 328, 344, 488, 448, LAYOUT_NONE, LAYOUT_NONE },
-		{ "4.0.5", 256, 272, LAYOUT_NONE, 448, LAYOUT_NONE, 208 },
-		{ "4.0.6", 256, 280, LAYOUT_NONE, 456, LAYOUT_NONE, 208 },	/* Bug 21685 */
+		{ "3.1.2", 336, 384, 304, 352, 88, LAYOUT_NONE, 92 },
+		{ "3.2.11", 336, 384, 304, 304, LAYOUT_NONE, LAYOUT_NONE, 112 },
+		{ "3.3.8", 328, 344, 488, 432, LAYOUT_NONE, LAYOUT_NONE, 240 },
+		{ "3.4.9", 328, 344, 488, 448, LAYOUT_NONE, LAYOUT_NONE, 240 },
+		{ "3.4.11", 328, 344, 488, 448, LAYOUT_NONE, LAYOUT_NONE, 240 },
+		{ "4.0.5", 256, 272, LAYOUT_NONE, 448, LAYOUT_NONE, 208, 248 },
+		{ "4.0.6", 256, 280, LAYOUT_NONE, 456, LAYOUT_NONE, 208, 256 },	/* Bug 21685 */
 	};
 
 	(void)state;
@@ -284,6 +307,7 @@ static void the_table_has_the_known_offsets(void **state)
 		assert_int_equal(l->thread_name, known[i].name);
 		assert_int_equal(l->thread_tid, known[i].tid);
 		assert_int_equal(l->io_waiters, known[i].io_waiters);
+		assert_int_equal(l->thread_status, known[i].status);
 	}
 }
 
@@ -345,6 +369,8 @@ int main(void)
 		cmocka_unit_test(members_of_an_old_ruby_are_found),
 		cmocka_unit_test(members_that_a_ruby_lacks_are_none),
 		cmocka_unit_test(anonymous_members_and_chains_of_types_are_followed),
+		cmocka_unit_test(bit_fields_are_found_at_the_first_bit_of_a_byte),
+		cmocka_unit_test(sizes_of_types_are_found),
 		cmocka_unit_test(another_programs_dwarf_is_not_rubys),
 		cmocka_unit_test(a_missing_member_is_named),
 		cmocka_unit_test(what_is_not_elf_is_refused),

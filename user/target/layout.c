@@ -8,7 +8,10 @@
 
 #include "util/scope.h"
 
-/* What layout_check() asks of a member. Pointers and list heads are 8 bytes, ids and counts 4. */
+/*
+ * What layout_check() asks of a member. Pointers, list heads and lengths are 8 bytes, ids and
+ * counts 4. The size of a type is a multiple of what its members are aligned to.
+ */
 struct rule {
 	const char *name;
 	size_t at;		/* in struct layout */
@@ -56,6 +59,25 @@ static const struct rule rules[] = {
 	MAY(waiter_thread, 8),
 	MAY(waiter_fd, 4),
 	MAY(waiter_ec, 8),
+	MAY(thread_status, 1),
+	MAY(ec_stack, 8),
+	MAY(ec_stack_words, 8),
+	MAY(cfp_pc, 8),
+	MAY(cfp_iseq, 8),
+	MAY(cfp_self, 8),
+	MAY(cfp_size, 8),
+	MAY(iseq_body, 8),
+	MAY(body_code, 8),
+	MAY(body_code_words, 4),
+	MAY(body_pathobj, 8),
+	MAY(body_lines, 8),
+	MAY(body_line_count, 4),
+	MAY(body_line_index, 8),
+	MAY(line_no, 4),
+	MAY(line_size, 4),
+	MAY(string_embedded, 8),
+	MAY(io_self, 8),
+	MAY(io_closing_ec, 8),
 };
 _Static_assert(ARRAY_LEN(rules) == sizeof(struct layout) / sizeof(int32_t), "a rule a member");
 

@@ -13,8 +13,11 @@
 /*
  * MEMBER(name, paths): paths are tried in order, separated by "|"; each is TYPE.member[.member...]
  * as DWARF names them, TYPE a typedef or "struct tag". Offsets are in bytes from the start of TYPE.
- * Sources: vm_core.h (rb_vm_t, rb_thread_t), ractor_core.h (rb_ractor_t), thread_pthread.h; the
- * waiters: thread.c (up to 3.4), internal/io.h (from 4.0).
+ * "TYPE.sizeof" is the size of TYPE instead. A bit-field is asked for with its width, "member:2",
+ * and found only if it has that width and begins with bit 0 of a byte: the offset is that byte's.
+ * Sources: vm_core.h (rb_vm_t, rb_thread_t, frames, iseqs), ractor_core.h (rb_ractor_t),
+ * thread_pthread.h, iseq.h (lines), include/ruby/internal/core/rstring.h; the waiters: thread.c (up
+ * to 3.4), internal/io.h (from 4.0).
  */
 #define LAYOUT_MEMBERS(MEMBER) \
 	MEMBER(vm_ractors,		"rb_vm_t.ractor.set") \
@@ -57,7 +60,28 @@
 	       "struct waiting_fd.wfd_node|struct rb_io_blocking_operation.list") \
 	MEMBER(waiter_thread,		"struct waiting_fd.th") \
 	MEMBER(waiter_fd,		"struct waiting_fd.fd") \
-	MEMBER(waiter_ec,		"struct rb_io_blocking_operation.ec")
+	MEMBER(waiter_ec,		"struct rb_io_blocking_operation.ec") \
+	MEMBER(thread_status,		"rb_thread_t.status:2") \
+	MEMBER(ec_stack,		"rb_execution_context_t.vm_stack") \
+	MEMBER(ec_stack_words,		"rb_execution_context_t.vm_stack_size") \
+	MEMBER(cfp_pc,			"rb_control_frame_t.pc") \
+	MEMBER(cfp_iseq,		"rb_control_frame_t.iseq") \
+	MEMBER(cfp_self,		"rb_control_frame_t.self") \
+	MEMBER(cfp_size,		"rb_control_frame_t.sizeof") \
+	MEMBER(iseq_body,		"rb_iseq_t.body") \
+	MEMBER(body_code,		"struct rb_iseq_constant_body.iseq_encoded") \
+	MEMBER(body_code_words,		"struct rb_iseq_constant_body.iseq_size") \
+	MEMBER(body_pathobj,		"struct rb_iseq_constant_body.location.pathobj") \
+	MEMBER(body_lines,		"struct rb_iseq_constant_body.insns_info.body") \
+	MEMBER(body_line_count,		"struct rb_iseq_constant_body.insns_info.size") \
+	MEMBER(body_line_index, \
+	       "struct rb_iseq_constant_body.insns_info.succ_index_table") \
+	MEMBER(line_no,			"struct iseq_insn_info_entry.line_no") \
+	MEMBER(line_size,		"struct iseq_insn_info_entry.sizeof") \
+	MEMBER(string_embedded, \
+	       "struct RString.as.embed.ary|struct RString.as.ary") \
+	MEMBER(io_self,			"rb_io_t.self|struct rb_io.self") \
+	MEMBER(io_closing_ec,		"struct rb_io.closing_ec")
 
 struct layout {
 #define LAYOUT_FIELD(name, paths) int32_t name;

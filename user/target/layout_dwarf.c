@@ -18,6 +18,7 @@
 #define MAX_CHAIN 16		/* typedefs and qualifiers in a row; structures inside structures */
 #define MAX_TYPES 64		/* distinct TYPEs in LAYOUT_MEMBERS, at most */
 #define UNSEEN UINT8_MAX
+#define SIZEOF "sizeof"		/* no member of C's can have this name */
 
 struct want {
 	const char *paths;
@@ -141,30 +142,63 @@ static bool member_struct(Dwarf_Die *member, Dwarf_Die *type)
 	       peel(type);
 }
 
-/*
- * The offset of @member in @parent. 0, 1 for a bit-field, or -errno. DWARF 3 and older have an
- * expression (DW_OP_plus_uconst), newer ones a constant; neither means 0.
- */
-static int member_offset(struct search *s, Dwarf_Die *parent, Dwarf_Die *member, uint64_t *off)
+/* The unsigned constant @name of @die, if it has one. */
+static bool constant(Dwarf_Die *die, unsigned int name, uint64_t *out)
 {
 	Dwarf_Attribute attr;
-	Dwarf_Word size;
+
+	return dwarf_attr(die, name, &attr) && dwarf_formudata(&attr, out) == 0;
+}
+
+/*
+ * The first bit of the bit-field @member, whose storage is at byte @at of its structure. DWARF 4
+ * and older may count from the storage's most significant bit; only little-endian is read here.
+ */
+static bool first_bit(Dwarf_Die *member, uint64_t at, uint64_t width, uint64_t *out)
+{
+	uint64_t from_top, bytes;
+
+	if (constant(member, DW_AT_data_bit_offset, out))
+		return true;
+	if (at > LAYOUT_MAX_OFFSET || !constant(member, DW_AT_byte_size, &bytes) || bytes > 8 ||
+	    !constant(member, DW_AT_bit_offset, &from_top) || from_top + width > 8 * bytes)
+		return false;
+	*out = 8 * at + 8 * bytes - width - from_top;
+	return true;
+}
+
+/*
+ * The offset of @member in @parent: of a bit-field of @bits bits, or with 0 of no bit-field. 0, 1
+ * when it is not what was asked for, or -errno. DWARF 3 and older have an expression
+ * (DW_OP_plus_uconst), newer ones a constant; neither means 0.
+ */
+static int member_offset(struct search *s, Dwarf_Die *parent, Dwarf_Die *member, unsigned int bits,
+			 uint64_t *off)
+{
+	Dwarf_Attribute attr;
+	uint64_t size, width = 0, bit;
 	Dwarf_Op *op;
 	size_t n;
 
-	if (dwarf_hasattr(member, DW_AT_bit_size))
+	if (dwarf_hasattr(member, DW_AT_bit_size) && !constant(member, DW_AT_bit_size, &width))
+		return 1;
+	if (width != bits)
 		return 1;
 	*off = 0;
-	if (!dwarf_attr(member, DW_AT_data_member_location, &attr))
-		return 0;
-	if (dwarf_formudata(&attr, off) != 0) {
+	if (dwarf_attr(member, DW_AT_data_member_location, &attr) &&
+	    dwarf_formudata(&attr, off) != 0) {
 		if (dwarf_getlocation(&attr, &op, &n) != 0 || n != 1 ||
 		    op->atom != DW_OP_plus_uconst)
 			return damaged(s, "a member's offset is neither constant nor simple");
 		*off = op->number;
 	}
-	if (*off > LAYOUT_MAX_OFFSET || (dwarf_attr(parent, DW_AT_byte_size, &attr) &&
-					 dwarf_formudata(&attr, &size) == 0 && *off > size))
+	if (bits) {
+		if (!first_bit(member, *off, bits, &bit) || bit % 8 != 0)
+			return 1;
+		*off = bit / 8;
+	}
+	if (*off > LAYOUT_MAX_OFFSET ||
+	    (constant(parent, DW_AT_byte_size, &size) && *off > size))
 		return damaged(s, "a member lies outside its structure");
 	return 0;
 }
@@ -174,7 +208,7 @@ static int member_offset(struct search *s, Dwarf_Die *parent, Dwarf_Die *member,
  * 0 with its entry and offset, 1 when it is not there, or -errno.
  */
 static int find_member(struct search *s, Dwarf_Die *parent, const char *name, size_t len,
-		       int depth, Dwarf_Die *found, uint64_t *off)
+		       unsigned int bits, int depth, Dwarf_Die *found, uint64_t *off)
 {
 	Dwarf_Die die, inner;
 	int r = first_child(s, parent, &die);
@@ -186,14 +220,14 @@ static int find_member(struct search *s, Dwarf_Die *parent, const char *name, si
 			continue;
 		if (is_named(&die, name, len)) {
 			*found = die;
-			return member_offset(s, parent, &die, off);
+			return member_offset(s, parent, &die, bits, off);
 		}
 		if (depth >= MAX_CHAIN || *name_of(&die) || !member_struct(&die, &inner))
 			continue;
-		r = member_offset(s, parent, &die, &base);
+		r = member_offset(s, parent, &die, 0, &base);
 		if (r < 0)
 			return r;
-		r = find_member(s, &inner, name, len, depth + 1, found, off);
+		r = find_member(s, &inner, name, len, bits, depth + 1, found, off);
 		if (r < 0)
 			return r;
 		if (r == 0) {
@@ -204,18 +238,37 @@ static int find_member(struct search *s, Dwarf_Die *parent, const char *name, si
 	return r;
 }
 
-/* Resolves "member[.member...]", up to @len, in @type. 0 with *out, 1 when not there, or -errno. */
+/* The size of the complete structure @type. 0, 1 when it has none, or -errno. */
+static int struct_size(struct search *s, Dwarf_Die *type, int32_t *out)
+{
+	uint64_t size;
+
+	if (!constant(type, DW_AT_byte_size, &size))
+		return 1;
+	if (size > LAYOUT_MAX_OFFSET)
+		return damaged(s, "a structure is too large");
+	*out = (int32_t)size;
+	return 0;
+}
+
+/*
+ * Resolves "member[.member...][:bits]" or "sizeof", up to @len, in @type. 0 with *out, 1 when not
+ * there, or -errno.
+ */
 static int resolve(struct search *s, Dwarf_Die *type, const char *path, size_t len, int32_t *out)
 {
 	const char *end = path + len;
 	Dwarf_Die at = *type;
 	uint64_t sum = 0;
 
+	if (len == strlen(SIZEOF) && memcmp(path, SIZEOF, len) == 0)
+		return struct_size(s, type, out);
 	for (;;) {
-		size_t n = strcspn(path, ".|");
+		size_t n = strcspn(path, ".:|");
+		unsigned int bits = path[n] == ':' ? (unsigned int)(path[n + 1] - '0') : 0;
 		Dwarf_Die member;
 		uint64_t off;
-		int r = find_member(s, &at, path, n, 0, &member, &off);
+		int r = find_member(s, &at, path, n, bits, 0, &member, &off);
 
 		if (r)
 			return r;
@@ -223,7 +276,7 @@ static int resolve(struct search *s, Dwarf_Die *type, const char *path, size_t l
 		if (sum > LAYOUT_MAX_OFFSET)
 			return damaged(s, "a member lies outside its structure");
 		path += n;
-		if (path >= end)
+		if (path >= end || bits)
 			break;
 		path++;
 		if (!member_struct(&member, &at))
