@@ -11,14 +11,21 @@
 #include <stdint.h>
 
 enum { INSN_STORES_ZERO = -1, INSN_STORES_OTHER = -2 };
+enum { INSN_COPIES_NONE = -1 };
+#define INSN_STACK_UNKNOWN INT32_MIN
 
 struct insn {
 	uint64_t vaddr;
 	uint8_t size;
 	bool emulated;		/* a uprobe here traps once and is not single-stepped */
 	bool ends_block;	/* jump, call, return: what follows may be reached otherwise */
+	bool is_call;		/* what follows runs when it returns */
 	uint64_t target;	/* of a direct jump, else 0 */
+	uint64_t callee;	/* of a direct call, else 0 */
 	uint32_t writes;	/* bit per general register that it changes */
+	int32_t stack;		/* bytes it pushes, or INSN_STACK_UNKNOWN; 0 for a call */
+	int8_t copies;		/* register it copies to the one it writes, or INSN_COPIES_NONE */
+	uint8_t copy_size;	/* bytes of it; the rest becomes 0 */
 	bool has_mem;		/* names memory at base + disp, were it only to take its address */
 	bool mem_indexed;	/* with an index register or a segment, or without a base */
 	uint8_t mem_base;	/* general register number */
@@ -33,7 +40,21 @@ struct insn {
  */
 size_t insn_decode(const uint8_t *code, size_t len, uint64_t vaddr, struct insn *out, size_t max);
 
+/*
+ * Looks for bytes that end like a direct call or jump to an address in @first..@last, whatever they
+ * are. Their end as an offset into @code, which is at @vaddr; 0 when there are no more. @from is 0,
+ * then the last result.
+ */
+size_t insn_find_branch(const uint8_t *code, size_t len, size_t from, uint64_t vaddr,
+			uint64_t first, uint64_t last);
+
 bool insn_is_stack_pointer(unsigned int reg);
+
+/* The general register that passes argument @i, less than 4, of integer or pointer type. */
+unsigned int insn_arg_reg(unsigned int i);
+
+/* Bit per general register that a called function leaves as it was. */
+uint32_t insn_kept_by_calls(void);
 
 /* Which word of struct pt_regs keeps general register @reg. */
 unsigned int insn_reg_slot(unsigned int reg);

@@ -98,6 +98,39 @@ static void read_mem(const cs_insn *insn, struct insn *out)
 	}
 }
 
+static void read_copy(const cs_insn *insn, struct insn *out)
+{
+	const cs_x86_op *op = insn->detail->x86.operands;
+	int reg;
+
+	out->copies = INSN_COPIES_NONE;
+	if (insn->id != X86_INS_MOV || insn->detail->x86.op_count != 2 ||
+	    op[0].type != X86_OP_REG || op[1].type != X86_OP_REG || op[1].size < 4)
+		return;
+	reg = reg_number(op[1].reg);
+	if (reg < 0 || reg_number(op[0].reg) < 0)
+		return;
+	out->copies = reg;
+	out->copy_size = op[1].size;
+}
+
+static int32_t stack_growth(const cs_insn *insn, const struct insn *i)
+{
+	const cs_x86_op *op = insn->detail->x86.operands;
+	bool moves = false;
+
+	for (unsigned int reg = 0; reg < ARRAY_LEN(regs); reg++)
+		moves |= (i->writes & 1u << reg) && insn_is_stack_pointer(reg);
+	if (!moves || i->is_call)
+		return 0;
+	if (insn->id == X86_INS_PUSH)
+		return 8;
+	if (insn->id == X86_INS_SUB && op[1].type == X86_OP_IMM && op[1].imm > 0 &&
+	    op[1].imm <= INT32_MAX)
+		return (int32_t)op[1].imm;
+	return INSN_STACK_UNKNOWN;
+}
+
 static void read_insn(csh cs, const cs_insn *i, struct insn *out)
 {
 	cs_regs read, written;
@@ -107,10 +140,16 @@ static void read_insn(csh cs, const cs_insn *i, struct insn *out)
 	out->emulated = is_emulated(i->bytes, i->size);
 	out->ends_block = cs_insn_group(cs, i, CS_GRP_JUMP) || cs_insn_group(cs, i, CS_GRP_CALL) ||
 			  cs_insn_group(cs, i, CS_GRP_RET) || cs_insn_group(cs, i, CS_GRP_INT);
-	if (cs_insn_group(cs, i, CS_GRP_JUMP) && i->detail->x86.op_count == 1 &&
-	    i->detail->x86.operands[0].type == X86_OP_IMM)
-		out->target = i->detail->x86.operands[0].imm;
+	out->is_call = cs_insn_group(cs, i, CS_GRP_CALL);
+	if (i->detail->x86.op_count == 1 && i->detail->x86.operands[0].type == X86_OP_IMM) {
+		if (cs_insn_group(cs, i, CS_GRP_JUMP))
+			out->target = i->detail->x86.operands[0].imm;
+		if (out->is_call)
+			out->callee = i->detail->x86.operands[0].imm;
+	}
 	read_mem(i, out);
+	read_copy(i, out);
+	out->stack = INSN_STACK_UNKNOWN;
 	if (cs_regs_access(cs, i, read, &nr_read, written, &nr_written))
 		return;
 	for (uint8_t k = 0; k < nr_written; k++) {
@@ -119,6 +158,7 @@ static void read_insn(csh cs, const cs_insn *i, struct insn *out)
 		if (reg >= 0)
 			out->writes |= 1u << reg;
 	}
+	out->stack = stack_growth(i, out);
 }
 
 size_t insn_decode(const uint8_t *code, size_t len, uint64_t vaddr, struct insn *out, size_t max)
@@ -139,9 +179,45 @@ size_t insn_decode(const uint8_t *code, size_t len, uint64_t vaddr, struct insn 
 	return n;
 }
 
+/* Calls, and jumps out of a function, end in a 32-bit distance from their end. */
+size_t insn_find_branch(const uint8_t *code, size_t len, size_t from, uint64_t vaddr,
+			uint64_t first, uint64_t last)
+{
+	int32_t distance;
+
+	for (size_t i = from < sizeof(distance) ? sizeof(distance) : from + 1; i <= len; i++) {
+		uint64_t to;
+
+		memcpy(&distance, code + i - sizeof(distance), sizeof(distance));
+		to = vaddr + i + (int64_t)distance;
+		if (to >= first && to <= last)
+			return i;
+	}
+	return 0;
+}
+
 bool insn_is_stack_pointer(unsigned int reg)
 {
 	return regs[reg].ids[0] == X86_REG_RSP;
+}
+
+/* System V ABI, AMD64 supplement, 3.2.1 and 3.2.3. */
+unsigned int insn_arg_reg(unsigned int i)
+{
+	static const uint16_t order[] = { X86_REG_RDI, X86_REG_RSI, X86_REG_RDX, X86_REG_RCX };
+
+	return reg_number(order[i]);
+}
+
+uint32_t insn_kept_by_calls(void)
+{
+	static const uint16_t kept[] = { X86_REG_RBX, X86_REG_RBP, X86_REG_RSP, X86_REG_R12,
+					 X86_REG_R13, X86_REG_R14, X86_REG_R15 };
+	uint32_t bits = 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(kept); i++)
+		bits |= 1u << reg_number(kept[i]);
+	return bits;
 }
 
 unsigned int insn_reg_slot(unsigned int reg)

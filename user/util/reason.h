@@ -61,6 +61,8 @@ enum exit_status {
 	       "none is needed: uprobes are placed one by one instead (Linux 6.10 does better)") \
 	REASON(NO_SITES,	"no-sites",		EXIT_CANNOT, \
 	       "use --method watch") \
+	REASON(NO_CLOSE,	"no-close",		EXIT_CANNOT, \
+	       "use a Ruby that is not stripped; all but the closes is measured without it") \
 	REASON(BPF_LOAD,	"bpf-load",		EXIT_CANNOT, \
 	       "see `gvlscope doctor`; the kernel's own words follow with -v")
 
