@@ -8,7 +8,7 @@ B := .build
 CC ?= cc
 CLANG ?= clang
 BPFTOOL ?= $(firstword $(wildcard /usr/sbin/bpftool) bpftool)
-PKG := libbpf libelf libdw capstone libzstd zlib jansson
+PKG := libbpf libelf libdw capstone libzstd zlib jansson libseccomp
 ARCH := $(shell uname -m | sed 's/aarch64/arm64/;s/x86_64/x86/')
 VERSION := $(shell cat VERSION)
 
@@ -22,7 +22,7 @@ CPPFLAGS += -Iuser -I. -I$(B) -D_GNU_SOURCE -DGVLSCOPE_VERSION='"$(VERSION)"' \
 LDLIBS += $(shell pkg-config --libs $(PKG)) -lm
 
 BPF_SRC := $(wildcard bpf/*.bpf.c)
-SKEL := $(BPF_SRC:bpf/%.bpf.c=$(B)/bpf/%.skel.h)
+SKEL := $(B)/bpf/gvlscope.skel.h
 SRC := $(filter-out user/main.c,$(wildcard user/*/*.c))
 OBJ := $(SRC:%.c=$(B)/%.o)
 LIB := $(B)/libgvlscope.a
@@ -48,8 +48,11 @@ $(B)/bpf/%.bpf.o: bpf/%.bpf.c $(MAKEFILE_LIST)
 	$(CLANG) -O2 -g -target bpf -mcpu=v3 -D__TARGET_ARCH_$(ARCH) -I. $(BPF_WARN) \
 		-MMD -MP -c -o $@ $<
 
-$(B)/bpf/%.skel.h: $(B)/bpf/%.bpf.o
-	$(BPFTOOL) gen skeleton $< name $(subst -,_,$*)_bpf > $@.new && mv $@.new $@
+$(B)/bpf/gvlscope.o: $(BPF_SRC:%.c=$(B)/%.o)
+	$(BPFTOOL) gen object $@ $^
+
+$(SKEL): $(B)/bpf/gvlscope.o
+	$(BPFTOOL) gen skeleton $< name gvlscope_bpf > $@.new && mv $@.new $@
 
 # The BPF side must stay ready for the other architecture.
 $(B)/bpf/%.arm64.o: bpf/%.bpf.c $(MAKEFILE_LIST)
@@ -99,14 +102,14 @@ FUZZ_SECONDS ?= 60
 fuzz: $(FUZZ)
 	tests/fuzz/run $(FUZZ_SECONDS) $(FUZZ)
 
-check: all $(UNIT) $(patsubst %,$(B)/tools/%,trace-gen trace_dump switches measure) arm64
+check: all $(UNIT) $(patsubst %,$(B)/tools/%,trace-gen trace_dump switches measure frame_line closefn) arm64
 	tests/run $(UNIT) $(sort $(wildcard tests/*.t))
 
 clean:
 	rm -rf $(B)/user $(B)/tests $(B)/bpf $(B)/san $(B)/fuzz $(B)/tools $(LIB) $(B)/gvlscope
 
 -include $(OBJ:.o=.d) $(B)/user/main.d $(UNIT:$(B)/tests/%=$(B)/tests/unit/%.d) \
-	$(patsubst %.bpf.o,%.bpf.d,$(SKEL:.skel.h=.bpf.o)) \
+	$(BPF_SRC:%.c=$(B)/%.d) \
 	$(wildcard $(B)/tests/tools/*.d $(B)/san/*/*/*.d)
 .PHONY: all check fuzz clean arm64
 .SECONDARY:

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The kernel types that bpf/ reads, and of them only the members it reads; libbpf relocates the
- * offsets to the running kernel (CO-RE). Names from include/linux/sched.h and include/linux/pid.h.
+ * offsets to the running kernel (CO-RE). Names from include/linux/{sched,pid,fs,dcache,fdtable}.h.
  */
 #ifndef GVL_VMLINUX_H
 #define GVL_VMLINUX_H
@@ -58,12 +58,44 @@ struct sched_entity {
 	__u64 sum_exec_runtime;
 };
 
+struct qstr {
+	const unsigned char *name;
+};
+
+struct dentry {
+	struct qstr d_name;
+};
+
+struct path {
+	struct dentry *dentry;
+};
+
+struct inode {
+	unsigned short i_mode;
+	unsigned int i_rdev;
+};
+
+struct file {
+	struct inode *f_inode;
+	struct path f_path;
+};
+
+struct fdtable {
+	unsigned int max_fds;
+	struct file **fd;
+};
+
+struct files_struct {
+	struct fdtable *fdt;
+};
+
 struct task_struct {
 	unsigned int __state;
 	struct sched_entity se;
 	int pid;
 	int tgid;
 	struct pid *thread_pid;
+	struct files_struct *files;
 	char comm[16];
 };
 

@@ -12,6 +12,9 @@
 #define MAX_TASKS 131072	/* of targets, alive */
 #define MAX_WRITERS 1024	/* instructions seen to write a watched word */
 #define MAX_SITES 4096		/* probed instructions over the whole capture */
+#define MAX_CLOSES 4096	/* closes under way at one moment */
+#define MAX_WALK 65536		/* nodes of a list of waiters that one walk visits */
+#define MAX_CALLS 512		/* system call numbers, include/uapi/asm-generic/unistd.h and x86's */
 #define COMM_LEN 16		/* TASK_COMM_LEN, include/linux/sched.h */
 
 /* The two words of a lock that are followed. */
@@ -31,9 +34,19 @@ enum {
 	TARGET_FOLLOW = 1 << 0,	/* report forked children */
 	TARGET_NESTED = 1 << 1,	/* its pid namespace is not the first one: ids differ there */
 	TARGET_SELF_OWNER = 1 << 2,	/* up to 3.2: the new owner writes the word itself */
+	TARGET_BLOCK = 1 << 3,	/* tell what threads do without the lock */
+	TARGET_CLOSE = 1 << 4,	/* follow the VM's list of waiters */
 };
 
-/* Offsets are in bytes, -1 where this Ruby has no such member. */
+/* What the programs on IO#close read. Offsets are in bytes, -1 where this Ruby has no such member. */
+struct close_layout {
+	__s32 waiter_node, waiter_thread, waiter_ec;
+	__s32 thread_ec, ec_thread, ec_cfp;
+	__s32 cfp_pc, cfp_iseq, cfp_self, cfp_size;
+	__s32 io_fd, io_waiters, io_fork_gen, io_closing_ec;
+};
+
+/* Offsets as above. */
 struct target_cfg {
 	__u16 id;
 	__u8 source;		/* enum source */
@@ -48,8 +61,48 @@ struct target_cfg {
 	__s32 ractor_owner;
 	__u32 lock;		/* the first lock's number, and its address: a short cut */
 	__u64 lock_addr;
+	__u64 waiters;		/* up to 3.4: address of the VM's list_head of waiters, else 0 */
+	__u64 vm_fork_gen;	/* from 4.0: address of rb_vm_t.fork_gen */
+	__u64 alone_start, alone_end;	/* a scan called from there closes nothing: addresses */
+	struct close_layout close;
+	__s32 thread_status;
+	__u32 walk_share;	/* a walk is followed by so many times its own time without one */
 };
-_Static_assert(sizeof(struct target_cfg) == 48, "shared with BPF");
+_Static_assert(sizeof(struct target_cfg) == 144, "shared with BPF");
+
+/* When the next walk over a target's list is due. User space asks for one that tells each node. */
+struct walk_due {
+	__u64 next_ns;
+	__u32 base;		/* 1: as soon as possible, and tell each node */
+	__u32 pad;
+};
+
+/* A close that a task has begun. */
+struct close_state {
+	__u64 start_ns;		/* of the scan; 0 once that is told */
+	__u64 busy;		/* address of the list_head that takes the matched ones (up to 3.4) */
+	__u64 sum;		/* of a walk: the waiting threads' addresses */
+	__u64 call_ns;		/* close(2) was entered */
+	__s32 fd;
+	__u32 count;		/* of a walk */
+	__u32 matched;
+	__u8 flags;		/* enum scan_flag */
+	__u8 is_held;		/* the lock, when close(2) was entered */
+	__u16 pad;
+};
+
+/* What the programs need to know of system calls: set before they are loaded. */
+struct call_table {
+	__u32 futex, poll, ppoll, close, dup2, dup3;	/* numbers; ~0: there is none */
+	__u64 with_fd[MAX_CALLS / 64];	/* bit per call: its first argument is a file descriptor */
+	__u64 quiet[MAX_CALLS / 64];	/* ... it says nothing of what a thread waits for (memory, signals) */
+};
+
+/* A scan's probe has this cookie: where its arguments are, and what was pushed since the entry. */
+#define SCAN_COOKIE(arg_slot, list_slot, shift) ((__u64)(shift) << 16 | (list_slot) << 8 | (arg_slot))
+#define SCAN_ARG(cookie) ((cookie) & 255)
+#define SCAN_LIST(cookie) ((cookie) >> 8 & 255)
+#define SCAN_SHIFT(cookie) ((cookie) >> 16)
 
 struct lock_key {
 	__u64 addr;		/* of the owner word */
@@ -69,7 +122,7 @@ struct lock_state {
 	__u32 tgid;
 	__u16 target;
 	__u16 pad;
-	__u32 home_tid;		/* task that is known to have this as its lock; 0: none */
+	__u32 pad2;
 	__u32 from_memory;	/* owner was read by user space: its event may still come */
 	__u64 same;		/* owner written again without having been seen to change */
 };
@@ -84,6 +137,10 @@ struct task_state {
 	__u32 lock;		/* the lock that it last owned, plus 1; or 0 */
 	__u32 on_cpu;
 	__u64 ran_ns;		/* its CPU time when it last left its CPU; 0: not known */
+	__u64 region;		/* rb_thread_t that it runs without the lock; 0: none, or told already */
+	__u64 waiter;		/* address of the waiter that it was last seen to have on the list */
+	__u32 is_futex_told;
+	__u32 pad;
 };
 
 struct writer_key {
@@ -120,7 +177,7 @@ struct site_count {
 
 /* A watchpoint's cookie is its enum word. */
 
-/* Ids are those of enum event_kind and enum event_flag (user/event/event.h). */
+/* Ids and fields are those of enum event_kind (user/event/kind.h). */
 struct rec {
 	__u64 ts_ns;
 	__u64 thread;
@@ -131,12 +188,24 @@ struct rec {
 	__u8 kind;
 	__u8 flags;
 	__u16 pad;
+	__u64 dur_ns;
+	__s32 fd;
+	__u32 count;
+	__u32 nr;
+	__u32 pad2;
 };
-_Static_assert(sizeof(struct rec) == 32, "shared with BPF");
+_Static_assert(sizeof(struct rec) == 56, "shared with BPF");
 
 struct rec_exit {
 	struct rec rec;
 	char comm[COMM_LEN];
+};
+
+/* EVENT_FOREIGN: where both threads are. The topmost Ruby frames; 0 where there is none. */
+struct rec_foreign {
+	struct rec rec;
+	__u64 waiter_iseq, waiter_pc;
+	__u64 closer_iseq, closer_pc;
 };
 
 enum tracer_stat {
@@ -146,6 +215,10 @@ enum tracer_stat {
 	STAT_LOST_READ,		/* the word could not be read (its page was not there) */
 	STAT_LOST_TASK,		/* task table full */
 	STAT_LOST_LOCK,		/* lock table full */
+	STAT_LOST_CLOSE,	/* table of closes full, or what the scan was called with is unreadable */
+	STAT_TRUNCATED_WALK,	/* a list was longer than MAX_WALK */
+	STAT_HIT_SCAN,		/* runs of the programs on a close's scan */
+	STAT_WALKED,		/* nodes visited by walks */
 	STAT_COUNT
 };
 

@@ -1,8 +1,32 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* Follows the owner and the ready queue of Ruby's locks through the words that name them. */
-#include "bpf/lock.bpf.h"
+#include "bpf/target.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
+
+struct { MAP(BPF_MAP_TYPE_HASH, struct lock_key, __u32, MAX_LOCKS); } lock_ids SEC(".maps");
+struct { MAP(BPF_MAP_TYPE_HASH, struct writer_key, __u64, MAX_WRITERS); } writers SEC(".maps");
+struct { MAP(BPF_MAP_TYPE_ARRAY, __u32, struct site_count, MAX_SITES); } site_counts SEC(".maps");
+
+__u32 nr_locks;			/* entries of locks in use; user space adds, so do the programs */
+
+/* The kernel task that runs @thread, as its own pid namespace counts; 0 when it has none now. */
+static __always_inline __u32 thread_tid(const struct target_cfg *t, __u64 thread)
+{
+	__u64 native = thread;
+	__u32 tid = 0;
+	int err = 0;
+
+	if (t->native_tid >= 0) {
+		native = user_u64(thread + t->thread_native, &err);
+		if (err || !native)
+			return 0;
+		bpf_probe_read_user(&tid, sizeof(tid), (void *)(native + t->native_tid));
+	} else if (t->thread_tid >= 0) {
+		bpf_probe_read_user(&tid, sizeof(tid), (void *)(thread + t->thread_tid));
+	}
+	return tid;
+}
 
 /* A lock word that nobody knew: a Ractor was born. The first event of it is this one. */
 static __noinline __u32 lock_add(__u64 addr, __u32 tgid, __u16 target)
@@ -41,6 +65,7 @@ struct hit {
 	__u32 lock;
 	__u32 tgid;
 	__u32 tid;
+	struct task_state *self;	/* of the task that runs; may be NULL */
 	__u64 value;		/* of the word, new */
 };
 
@@ -49,7 +74,7 @@ static __always_inline void lock_emit(const struct hit *h, __u8 kind, __u64 thre
 	struct rec *r;
 
 	h->l->seq++;		/* a lost record shows as a step in seq */
-	r = rec_reserve(h->t, kind);
+	r = rec_reserve(h->t->id, kind);
 	if (!r)
 		return;
 	r->thread = thread;
@@ -64,34 +89,26 @@ static __always_inline void lock_emit(const struct hit *h, __u8 kind, __u64 thre
  * Notes the new owner's task, so that the scheduler's program knows whose switches matter. Returns
  * flags for EVENT_OWNER.
  */
-static __always_inline __u8 owner_moves(const struct hit *h, __u64 owner)
+static __always_inline __u8 owner_comes(const struct hit *h, __u64 owner)
 {
-	struct lock_state *l = h->l, *other;
-	struct task_state *s;
-	__u32 tid = 0, last;
+	struct task_state *s = h->self;
+	__u32 tid = 0;
 
 	if (owner)
 		tid = h->t->flags & TARGET_SELF_OWNER ? h->tid : thread_tid(h->t, owner);
 	/* atomic, thus ordered before reading on_cpu; task_switched() does it the other way round */
-	__sync_lock_test_and_set(&l->owner_tid, tid);
+	__sync_lock_test_and_set(&h->l->owner_tid, tid);
 	if (!tid)
 		return owner ? EVENT_OWNER_NO_TASK : 0;
-	if (tid == h->tid && tid == l->home_tid)
-		return 0;
-	s = task_state(h->tgid, tid, tid == h->tid);
+	if (tid != h->tid)
+		s = task_state(h->tgid, tid, 0);
 	if (!s)
 		return EVENT_OWNER_OFF_CPU;
-	if (s->lock != h->lock + 1) {
-		last = s->lock - 1;
-		other = bpf_map_lookup_elem(&locks, &last);
-		if (other)
-			other->home_tid = 0;
-		s->lock = h->lock + 1;
-	}
+	s->lock = h->lock + 1;
 	if (tid != h->tid)
 		return s->on_cpu ? 0 : EVENT_OWNER_OFF_CPU;
 	s->on_cpu = 1;
-	l->home_tid = tid;
+	s->region = 0;
 	return 0;
 }
 
@@ -104,7 +121,7 @@ static __always_inline void word_lost(const struct hit *h)
 static __always_inline void cpu_emit(const struct target_cfg *t, __u8 kind, __u32 lock, __u32 tid,
 				     __u8 flags, __u64 ago_ns)
 {
-	struct rec *r = rec_reserve(t, kind);
+	struct rec *r = rec_reserve(t->id, kind);
 
 	if (!r)
 		return;
@@ -126,18 +143,63 @@ static __always_inline void cpu_catch_up(const struct target_cfg *t, struct task
 		cpu_emit(t, EVENT_ON_CPU, s->lock - 1, tid, 0, ran_ns - s->ran_ns);
 }
 
-/* The owner writes who comes after it: it is on a CPU. */
-static __always_inline void owner_leaves(const struct hit *h)
+/*
+ * True if a waiter at @node on the VM's list is @thread's. One that was taken out stays in memory for a
+ * while, but its neighbour does not name it any more.
+ */
+static __always_inline bool is_listed(const struct target_cfg *t, __u64 node, __u64 thread)
 {
-	struct task_state *s;
+	__u64 waiter = node - t->close.waiter_node;
+	int err = 0;
+	__u64 next;
 
-	if (h->l->owner_tid != h->tid)
-		return;
-	s = task_state(h->tgid, h->tid, 1);
-	if (!s || s->on_cpu)
-		return;
-	s->on_cpu = 1;
-	cpu_catch_up(h->t, s, h->tid, BPF_CORE_READ(bpf_get_current_task_btf(), se.sum_exec_runtime));
+	if (user_u64(waiter + t->close.waiter_thread, &err) != thread || err)
+		return false;
+	next = user_u64(node, &err);
+	return user_u64(next + 8, &err) == node && !err;
+}
+
+/* Whoever goes to wait for a descriptor enters the list at its head, then releases the lock. */
+static __always_inline __u8 find_on_list(const struct hit *h, __u64 thread)
+{
+	int err = 0;
+	__u64 first = user_u64(h->t->waiters, &err);
+
+	if (err || first == h->t->waiters)
+		return 0;
+	if (is_listed(h->t, first, thread))
+		h->self->waiter = first;
+	else if (!h->self->waiter || !is_listed(h->t, h->self->waiter, thread))
+		h->self->waiter = 0;
+	return h->self->waiter ? EVENT_ON_LIST : 0;
+}
+
+/* What the last owner, which writes who comes after it, goes on to do. Returns flags for EVENT_OWNER. */
+static __always_inline __u8 owner_leaves(const struct hit *h)
+{
+	__u64 thread = h->l->owner;
+	struct task_state *s = h->self;
+	__u8 flags = 0;
+	int err = 0;
+
+	if (!s || !thread || thread == OWNER_UNKNOWN)
+		return 0;
+	if (h->l->owner_tid == h->tid && !s->on_cpu) {
+		s->on_cpu = 1;
+		cpu_catch_up(h->t, s, h->tid,
+			     BPF_CORE_READ(bpf_get_current_task_btf(), se.sum_exec_runtime));
+	}
+	if (h->t->flags & TARGET_BLOCK) {
+		/* STOPPED or STOPPED_FOREVER: vm_core.h, enum rb_thread_status */
+		__u32 status = user_u8(thread + h->t->thread_status, &err) & 3;
+
+		s->is_futex_told = 0;
+		s->region = status == 1 || status == 2 ? thread : 0;
+		flags |= s->region ? EVENT_RELEASED : 0;
+	}
+	if (h->t->flags & TARGET_CLOSE)
+		flags |= find_on_list(h, thread);
+	return flags;
 }
 
 static __always_inline void owner_written(const struct hit *h)
@@ -157,20 +219,26 @@ static __always_inline void owner_written(const struct hit *h)
 		return;
 	}
 	h->l->from_memory = 0;
-	owner_leaves(h);
-	flags |= owner_moves(h, h->value);
+	flags |= owner_leaves(h);
+	flags |= owner_comes(h, h->value);
 	h->l->owner = h->value;
 	lock_emit(h, EVENT_OWNER, h->value, flags);
 }
 
 static __always_inline void word_written(struct hit *h, __u32 word)
 {
-	h->tid = h->t->flags & TARGET_NESTED ? task_tid(h->t, bpf_get_current_task_btf()) :
-					       (__u32)bpf_get_current_pid_tgid();
-	if (word == WORD_OWNER)
+	h->tid = current_tid(h->t);
+	h->self = task_state(h->tgid, h->tid, 1);
+	if (word == WORD_OWNER) {
 		owner_written(h);
-	else if (h->value != h->l->addr + h->t->queue)	/* else the last one left the queue */
-		lock_emit(h, EVENT_QUEUE, h->value - h->t->thread_queue_node, 0);
+		return;
+	}
+	if (h->value == h->l->addr + h->t->queue)
+		return;		/* the last one left the queue */
+	h->value -= h->t->thread_queue_node;
+	if (h->self && h->self->region == h->value)
+		h->self->region = 0;
+	lock_emit(h, EVENT_QUEUE, h->value, 0);
 }
 
 static __always_inline bool find_lock(struct hit *h, const struct lock_key *key)
@@ -184,15 +252,6 @@ static __always_inline bool find_lock(struct hit *h, const struct lock_key *key)
 	if (id)
 		h->lock = *id;
 	return id;
-}
-
-/* The register in slot @slot of struct pt_regs. */
-static __always_inline __u64 reg(void *ctx, __u32 slot, int *err)
-{
-	__u64 v = 0;
-
-	*err |= bpf_probe_read_kernel(&v, sizeof(v), ctx + slot * 8);
-	return v;
 }
 
 static __always_inline __u64 site_value(void *ctx, __u64 cookie, __u64 addr, int *err)
@@ -320,7 +379,7 @@ static __always_inline void task_switched(struct task_struct *task, __u8 kind, _
 		return;
 	if (t->source != SOURCE_NONE)
 		stat_inc(STAT_HIT_SWITCH);
-	was_on = __sync_lock_test_and_set(&s->on_cpu, !is_off);	/* see owner_moves() */
+	was_on = __sync_lock_test_and_set(&s->on_cpu, !is_off);	/* see owner_comes() */
 	lock = s->lock - 1;
 	l = bpf_map_lookup_elem(&locks, &lock);
 	is_owner = l && l->owner_tid == tid && l->tgid == tgid && t->source != SOURCE_NONE;
@@ -348,28 +407,20 @@ int BPF_PROG(sched_process_exit, struct task_struct *task)
 {
 	struct task_key key = { .tgid = BPF_CORE_READ(task, tgid) };
 	const struct target_cfg *t = bpf_map_lookup_elem(&targets, &key.tgid);
-	struct task_state *s;
-	struct lock_state *l;
 	struct rec_exit *r;
-	__u32 lock;
 
 	if (!t)
 		return 0;
 	key.tid = task_tid(t, task);
-	s = bpf_map_lookup_elem(&tasks, &key);
-	lock = s ? s->lock - 1 : MAX_LOCKS;
-	l = bpf_map_lookup_elem(&locks, &lock);
-	if (l && l->home_tid == key.tid)
-		l->home_tid = 0;
 	bpf_map_delete_elem(&tasks, &key);
+	bpf_map_delete_elem(&closes, &key);
 	r = bpf_ringbuf_reserve(&ring, sizeof(*r), 0);
 	if (!r) {
 		stat_inc(STAT_LOST_RING);
 		return 0;
 	}
-	r->rec = (struct rec){
-		.ts_ns = bpf_ktime_get_ns(), .target = t->id, .kind = EVENT_EXIT, .tid = key.tid,
-	};
+	rec_init(&r->rec, t->id, EVENT_EXIT);
+	r->rec.tid = key.tid;
 	bpf_core_read_str(r->comm, sizeof(r->comm), &task->comm);
 	bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
 	return 0;
@@ -386,7 +437,7 @@ int BPF_PROG(sched_process_exec, struct task_struct *task)
 	if (!t)
 		return 0;
 	t->source = SOURCE_NONE;
-	r = rec_reserve(t, EVENT_EXEC);
+	r = rec_reserve(t->id, EVENT_EXEC);
 	if (!r)
 		return 0;
 	r->tid = task_tid(t, task);
@@ -404,7 +455,7 @@ int BPF_PROG(sched_process_fork, struct task_struct *parent, struct task_struct 
 
 	if (!t || !(t->flags & TARGET_FOLLOW) || child_tgid == tgid)
 		return 0;
-	r = rec_reserve(t, EVENT_FORK);
+	r = rec_reserve(t->id, EVENT_FORK);
 	if (!r)
 		return 0;
 	r->tid = task_tid(t, parent);

@@ -41,6 +41,12 @@ static inline void any_event(uint64_t *state, struct event *ev, uint64_t prev_ns
 	ev->text_len = choice & 0x30000000 ? 0 : any_number(state) % (EVENT_TEXT_MAX + 1);
 	for (int i = 0; i < ev->text_len; i++)
 		ev->text[i] = any_number(state);
+	if (!event_has_args(ev->kind))
+		return;
+	ev->dur_ns = choice & 0x300000000 ? any_number(state) % 100000 : edge;
+	ev->fd = choice & 0xc00000000 ? any_number(state) % 20 - 1 : edge;
+	ev->count = choice & 0x3000000000 ? any_number(state) % 9 : edge;
+	ev->nr = choice & 0xc000000000 ? any_number(state) % 400 : edge;
 }
 
 #endif

@@ -156,8 +156,9 @@ static int dump_trace(int fd, const char *name)
 	if (trace_reader_open(&r, fd, name, &e))
 		return fail(e.msg);
 	while ((got = trace_read(r, &ev, &e)) == 1) {
-		printf("%ju %u %u %u %u %ju %u %u ", (uintmax_t)ev.ts_ns, ev.kind, ev.flags,
-		       ev.target, ev.lock, (uintmax_t)ev.thread, ev.tid, ev.seq);
+		printf("%ju %u %u %u %u %ju %u %u %ju %d %u %u ", (uintmax_t)ev.ts_ns, ev.kind,
+		       ev.flags, ev.target, ev.lock, (uintmax_t)ev.thread, ev.tid, ev.seq,
+		       (uintmax_t)ev.dur_ns, ev.fd, ev.count, ev.nr);
 		for (int i = 0; i < ev.text_len; i++)
 			printf("%02x", (uint8_t)ev.text[i]);
 		putchar('\n');

@@ -5,9 +5,9 @@
  * Prints a trace for tests, fields apart by tabs: first "facts" and the JSON text, then a line for
  * each event
  *
- *	KIND ts_ns flags target lock thread tid seq text
+ *	KIND ts_ns flags target lock thread tid seq text dur_ns fd count nr
  *
- * (text in hex), last "totals" and the JSON text, or only "cut".
+ * (text in hex, the last four 0 where the kind has none), last "totals" and the JSON text, or only "cut".
  */
 #include <fcntl.h>
 #include <inttypes.h>
@@ -30,6 +30,13 @@ static const char *const names[EVENT_KIND_END] = {
 	[EVENT_FORK] = "FORK",
 	[EVENT_EXEC] = "EXEC",
 	[EVENT_GONE] = "GONE",
+	[EVENT_CALL] = "CALL",
+	[EVENT_LISTED] = "LISTED",
+	[EVENT_MATCHED] = "MATCHED",
+	[EVENT_SCAN] = "SCAN",
+	[EVENT_CLOSE] = "CLOSE",
+	[EVENT_CLOSER] = "CLOSER",
+	[EVENT_FOREIGN] = "FOREIGN",
 };
 
 static void print_json(const char *name, const char *json)
@@ -46,7 +53,7 @@ static void print_event(const struct event *ev)
 	       ev->flags, ev->target, ev->lock, ev->thread, ev->tid, ev->seq);
 	for (int i = 0; i < ev->text_len; i++)
 		printf("%02x", (uint8_t)ev->text[i]);
-	putchar('\n');
+	printf("\t%" PRIu64 "\t%d\t%u\t%u\n", ev->dur_ns, ev->fd, ev->count, ev->nr);
 }
 
 int main(int argc, char **argv)

@@ -28,6 +28,7 @@ static const char usage[] =
 	"  -d, --duration TIME      stop after TIME (5s, 200ms, 2m); default: Ctrl-C or its end\n"
 	"  -o, --output FILE        trace file, - for stdout (default gvlscope.gvs)\n"
 	"      --method METHOD      sites: learn by watching, then probe (default); watch: only watch\n"
+	"      --only LIST          measure only these: gvl, close, block (default: all; gvl always)\n"
 	"      --budget PCT         cost the process at most PCT percent of its time\n"
 	"      --children           follow forked processes\n"
 	"      --layout-from VER    try the layout of Ruby VER for an unknown version\n"
@@ -111,7 +112,7 @@ static int parse_method(const char *arg, enum method *out, struct err *e)
 	return err_set(e, REASON_USAGE, -EINVAL, "--method %s: not one of sites, watch", arg);
 }
 
-enum { OPT_COMM = 256, OPT_METHOD, OPT_BUDGET, OPT_CHILDREN, OPT_LAYOUT, OPT_RING };
+enum { OPT_COMM = 256, OPT_METHOD, OPT_ONLY, OPT_BUDGET, OPT_CHILDREN, OPT_LAYOUT, OPT_RING };
 
 static const struct option long_options[] = {
 	{ "pid", required_argument, NULL, 'p' },
@@ -119,6 +120,7 @@ static const struct option long_options[] = {
 	{ "duration", required_argument, NULL, 'd' },
 	{ "output", required_argument, NULL, 'o' },
 	{ "method", required_argument, NULL, OPT_METHOD },
+	{ "only", required_argument, NULL, OPT_ONLY },
 	{ "budget", required_argument, NULL, OPT_BUDGET },
 	{ "children", no_argument, NULL, OPT_CHILDREN },
 	{ "layout-from", required_argument, NULL, OPT_LAYOUT },
@@ -151,6 +153,31 @@ static int parse_ring(const char *arg, uint32_t *out, struct err *e)
 	return 0;
 }
 
+static int parse_only(const char *arg, unsigned int *out, struct err *e)
+{
+	static const struct {
+		const char *name;
+		unsigned int measures;
+	} parts[] = { { "gvl", 0 }, { "close", MEASURE_CLOSE }, { "block", MEASURE_BLOCK } };
+	auto_free char *copy = strdup(arg);
+	char *save = NULL;
+
+	if (!copy)
+		return err_nomem(e);
+	*out = 0;
+	for (char *s = strtok_r(copy, ",", &save); s; s = strtok_r(NULL, ",", &save)) {
+		size_t i = 0;
+
+		while (i < ARRAY_LEN(parts) && strcmp(s, parts[i].name) != 0)
+			i++;
+		if (i == ARRAY_LEN(parts))
+			return err_set(e, REASON_USAGE, -EINVAL,
+				       "--only %s: not one of gvl, close, block", s);
+		*out |= parts[i].measures;
+	}
+	return 0;
+}
+
 static int parse_budget(const char *arg, double *out, struct err *e)
 {
 	double pct;
@@ -178,6 +205,8 @@ static int parse_one(struct options *o, int opt, const char *arg, struct err *e)
 		return 0;
 	case OPT_METHOD:
 		return parse_method(arg, &o->capture.method, e);
+	case OPT_ONLY:
+		return parse_only(arg, &o->capture.measures, e);
 	case OPT_BUDGET:
 		return parse_budget(arg, &o->capture.budget, e);
 	case OPT_CHILDREN:
@@ -203,7 +232,7 @@ static int parse(struct options *o, int argc, char **argv, struct err *e)
 {
 	int opt, err;
 
-	*o = (struct options){ .output = "gvlscope.gvs" };
+	*o = (struct options){ .output = "gvlscope.gvs", .capture.measures = MEASURE_ALL };
 	opterr = 0;
 	optind = 1;
 	while ((opt = getopt_long(argc, argv, "+p:d:o:vqh", long_options, NULL)) != -1) {

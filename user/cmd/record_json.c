@@ -19,10 +19,13 @@ static json_t *targets(const struct capture *c)
 
 static json_t *methods(const struct capture *c)
 {
-	const char *gvl = capture_nr_tracees(c) ? tracee_method(capture_tracee(c, 0)) : "none";
+	const struct tracee *te = capture_nr_tracees(c) ? capture_tracee(c, 0) : NULL;
 
-	return json_pack("{s:s, s:s, s:s, s:s}", "gvl", gvl, "close", "not measured",
-			 "block", "not measured", "copy", "not measured");
+	if (!te)
+		return json_object();
+	return json_pack("{s:s, s:s, s:s, s:s}", "gvl", tracee_method(te),
+			 "close", tracee_close_method(te), "block", tracee_block_method(te),
+			 "copy", "not measured");
 }
 
 static json_t *now_rfc3339(void)
@@ -65,7 +68,7 @@ static json_t *lost(const struct capture_totals *t)
 {
 	const uint64_t *s = t->stats;
 
-	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}",
+	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}",
 			 "processes", (json_int_t)t->lost_processes,
 			 "events", (json_int_t)(t->due - t->stored),
 			 "ring", (json_int_t)s[STAT_LOST_RING],
@@ -73,7 +76,8 @@ static json_t *lost(const struct capture_totals *t)
 			 "unreadable", (json_int_t)s[STAT_LOST_READ],
 			 "task_table", (json_int_t)s[STAT_LOST_TASK],
 			 "lock_table", (json_int_t)s[STAT_LOST_LOCK],
-			 "orphan", (json_int_t)0);
+			 "closes", (json_int_t)s[STAT_LOST_CLOSE],
+			 "truncated_walk", (json_int_t)s[STAT_TRUNCATED_WALK]);
 }
 
 static json_t *cost(const struct capture_totals *t)

@@ -17,6 +17,13 @@ enum event_kind {
 	EVENT_FORK = 11,	/* target forked; thread = child's pid */
 	EVENT_EXEC = 12,	/* target executed another program */
 	EVENT_GONE = 13,	/* target ended */
+	EVENT_CALL = 14,	/* thread, without the lock, made system call nr; fd, count = file kind */
+	EVENT_LISTED = 15,	/* thread is on the VM's list of waiters; nr = how many came before */
+	EVENT_MATCHED = 16,	/* task tid closes the fd that thread waits for: it is interrupted */
+	EVENT_SCAN = 17,	/* tid scanned waiters for fd, for dur_ns, until now; nr of them matched */
+	EVENT_CLOSE = 18,	/* tid's close(2) of fd, or dup(2) onto it, took dur_ns, until now */
+	EVENT_CLOSER = 19,	/* text = where task tid closes, for the EVENT_FOREIGNs that follow */
+	EVENT_FOREIGN = 20,	/* text = where thread, just told as matched, waits: in another IO */
 	EVENT_KIND_END
 };
 
@@ -25,6 +32,31 @@ enum event_flag {
 	EVENT_QUEUE_EMPTY = 1 << 1,	/* OWNER: nobody was queued after the write */
 	EVENT_PREEMPTED = 1 << 2,	/* OFF_CPU: still runnable */
 	EVENT_OWNER_NO_TASK = 1 << 3,	/* OWNER: an M:N thread that no task runs yet */
+	EVENT_RELEASED = 1 << 4,	/* OWNER: the last owner goes on without the lock, or sleeps */
+	EVENT_ON_LIST = 1 << 5,		/* OWNER: the last owner is on the VM's list of waiters */
+};
+
+enum scan_flag {
+	SCAN_WALKED = 1 << 0,		/* count, and thread = their sum, are of a walk over the list */
+	SCAN_BASE = 1 << 1,		/* ... and each of its nodes was told before: EVENT_LISTED */
+	SCAN_TRUNCATED = 1 << 2,	/* the list was longer than the walk; neither means anything */
+	SCAN_ALONE = 1 << 3,		/* no system call on the fd belongs to it */
+	SCAN_PER_IO = 1 << 4,		/* of the IO's own list, which the walk always tells */
+	SCAN_UNTIMED = 1 << 5,		/* nothing was scanned: dur_ns is not known, and next to none */
+};
+
+enum close_flag {
+	CLOSE_HELD = 1 << 0,		/* with the lock held */
+};
+
+enum file_kind {
+	FILE_NONE,
+	FILE_PIPE,
+	FILE_SOCKET,
+	FILE_FILE,
+	FILE_TTY,
+	FILE_EVENTFD,
+	FILE_KIND_END
 };
 
 #endif

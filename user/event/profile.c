@@ -9,14 +9,21 @@ void profile_init(struct profile *p, const struct lock_window *w)
 {
 	memset(p, 0, sizeof(*p));
 	p->window = *w;
+	closes_init(&p->closes, w);
+	blocks_init(&p->blocks, w);
 	p->first_ns = UINT64_MAX;
 }
 
 void profile_release(struct profile *p)
 {
-	for (size_t i = 0; i < p->nr_targets; i++)
-		if (p->targets[i])
-			threads_release(&p->targets[i]->threads);
+	for (size_t i = 0; i < p->nr_targets; i++) {
+		if (!p->targets[i])
+			continue;
+		threads_release(&p->targets[i]->threads);
+		waiters_release(&p->targets[i]->waiters);
+	}
+	closes_release(&p->closes);
+	blocks_release(&p->blocks);
 	for (size_t i = 0; i < p->nr_locks; i++)
 		if (p->locks[i])
 			lock_release(p->locks[i]);
@@ -92,6 +99,54 @@ static int learn_owner(struct threads *ts, const struct lock *l, const struct ev
 	return threads_learn_tid(ts, owner, ev->tid);
 }
 
+static void forget_regions(struct lock *l)
+{
+	for (struct thread *t = l->threads; t; t = t->next_of_lock)
+		t->region = (struct thread_region){ 0 };
+}
+
+/* What the last owner @last goes on to do, and what the new one @t has done. */
+static int add_regions(struct profile *p, struct lock *l, const struct event *ev, struct thread *last,
+		       struct thread *t, uint64_t queued_ns)
+{
+	struct waiters *w = &p->targets[l->target]->waiters;
+
+	if (last && last != t) {
+		if (ev->flags & EVENT_RELEASED)
+			blocks_begin(last, l->mark_ns);
+		if (waiters_set(w, last->addr, ev->flags & EVENT_ON_LIST))
+			return -ENOMEM;
+	}
+	if (!t || t == last)
+		return 0;
+	if (blocks_end(&p->blocks, t, l->mark_ns) || waiters_set(w, t->addr, false))
+		return -ENOMEM;
+	blocks_waited(&p->blocks, t, queued_ns, l->mark_ns);
+	return 0;
+}
+
+/* An event that carries a number: one that comes too late is not taken, one that comes after others lost. */
+static int add_change(struct profile *p, struct lock *l, const struct event *ev, struct thread *t)
+{
+	struct thread *last = l->phase == LOCK_SEEN ? l->hold.owner : NULL;
+	uint64_t stale = l->totals.stale_events, gaps = l->totals.gaps;
+	uint64_t queued_ns = t && t->is_queued ? t->queued_ns : UINT64_MAX;
+	int err = ev->kind == EVENT_OWNER ? lock_owner(l, ev, t) : lock_queue(l, ev, t);
+
+	if (err || l->totals.stale_events != stale)
+		return err;
+	if (l->totals.gaps != gaps) {
+		waiters_forget(&p->targets[l->target]->waiters);
+		forget_regions(l);
+		return 0;
+	}
+	if (l->phase != LOCK_SEEN)
+		return 0;
+	if (ev->kind == EVENT_QUEUE)
+		return blocks_end(&p->blocks, t, l->mark_ns);
+	return add_regions(p, l, ev, last, t, queued_ns);
+}
+
 static int add_to_lock(struct profile *p, struct lock *l, const struct event *ev)
 {
 	struct threads *ts = &p->targets[l->target]->threads;
@@ -106,13 +161,18 @@ static int add_to_lock(struct profile *p, struct lock *l, const struct event *ev
 	case EVENT_OWNER:
 		if (learn_owner(ts, l, ev, t))
 			return -ENOMEM;
-		return lock_owner(l, ev, t);
+		return add_change(p, l, ev, t);
 	case EVENT_STATE:
 		if (learn_owner(ts, l, ev, t))
 			return -ENOMEM;
+		forget_regions(l);
 		return lock_state(l, ev, t);
 	case EVENT_QUEUE:
-		return t ? lock_queue(l, ev, t) : 0;
+		return t ? add_change(p, l, ev, t) : 0;
+	case EVENT_CALL:
+		if (t && t->region.start_ns)
+			blocks_call(t, ev);
+		return 0;
 	case EVENT_STATE_QUEUED:
 		if (t)
 			lock_state_queued(l, t);
@@ -137,9 +197,30 @@ static int add_lock_event(struct profile *p, const struct event *ev)
 		lock_cpu(l, ev);
 		return 0;
 	case EVENT_STATE_END:
+		if (l->ractor <= 1)	/* the window ends; else perhaps only a Ractor does */
+			waiters_forget(&p->targets[l->target]->waiters);
 		return lock_state_end(l, ev);
 	}
 	return add_to_lock(p, l, ev);
+}
+
+static int add_waiter(struct profile *p, const struct event *ev)
+{
+	struct profile_target *target = target_get(p, ev->target);
+
+	return target ? waiters_add(&target->waiters, ev) : -ENOMEM;
+}
+
+/* The thread that scans holds its lock. */
+static int add_scan(struct profile *p, const struct event *ev)
+{
+	struct profile_target *target = target_get(p, ev->target);
+	const struct lock *l = ev->lock < p->nr_locks ? p->locks[ev->lock] : NULL;
+	const struct thread *owner = l && l->phase == LOCK_SEEN ? l->hold.owner : NULL;
+
+	if (!target)
+		return -ENOMEM;
+	return closes_scan(&p->closes, ev, owner ? owner->addr : 0, waiters_scan(&target->waiters, ev));
 }
 
 static int add_lock(struct profile *p, const struct event *ev)
@@ -167,6 +248,7 @@ static int add_exit(struct profile *p, const struct event *ev)
 	struct profile_target *target = target_get(p, ev->target);
 	struct thread *t;
 
+	closes_exit(&p->closes, ev->target, ev->tid);
 	if (!target || threads_exit(&target->threads, ev->tid, ev->text, &t))
 		return -ENOMEM;
 	for (; t; t = t->next_known) {
@@ -218,7 +300,18 @@ static int add(struct profile *p, const struct event *ev)
 	case EVENT_STATE:
 	case EVENT_STATE_QUEUED:
 	case EVENT_STATE_END:
+	case EVENT_CALL:
 		return add_lock_event(p, ev);
+	case EVENT_LISTED:
+	case EVENT_MATCHED:
+		return add_waiter(p, ev);
+	case EVENT_SCAN:
+		return add_scan(p, ev);
+	case EVENT_CLOSE:
+		return closes_call(&p->closes, ev);
+	case EVENT_CLOSER:
+	case EVENT_FOREIGN:
+		return closes_place(&p->closes, ev);
 	}
 	return 0;
 }
@@ -233,6 +326,7 @@ int profile_finish(struct profile *p, struct err *e)
 	for (size_t i = 0; i < p->nr_locks; i++)
 		if (p->locks[i] && lock_cut(p->locks[i]))
 			return err_nomem(e);
+	closes_finish(&p->closes);
 	return 0;
 }
 

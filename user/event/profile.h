@@ -6,8 +6,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "event/block.h"
+#include "event/close.h"
 #include "event/event.h"
 #include "event/lock.h"
+#include "event/waiters.h"
 #include "util/err.h"
 
 #define PROFILE_LIFE_MAX 1024
@@ -22,6 +25,7 @@ struct profile_life {
 
 struct profile_target {
 	struct threads threads;
+	struct waiters waiters;
 	struct lock *locks;	/* linked by next_of_target */
 };
 
@@ -31,6 +35,8 @@ struct profile {
 	size_t nr_locks;		/* slots of locks */
 	struct profile_target **targets;	/* by id; NULL where there is none */
 	size_t nr_targets;
+	struct closes closes;
+	struct blocks blocks;
 	uint64_t first_ns;		/* of all events of locks; UINT64_MAX: none */
 	uint64_t last_ns;
 	struct profile_life life[PROFILE_LIFE_MAX];	/* the first ones */

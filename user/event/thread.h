@@ -15,6 +15,14 @@
 
 #define THREAD_NO_LOCK UINT32_MAX
 
+/* What a thread does without the lock: event/block.h. */
+struct thread_region {
+	uint64_t start_ns;		/* 0: it does not */
+	uint32_t call;
+	uint8_t file;
+	bool is_over;			/* and it waits for the lock, if it has to */
+};
+
 struct thread {
 	uint64_t addr;			/* rb_thread_t */
 	uint64_t holds;
@@ -25,6 +33,7 @@ struct thread {
 	uint64_t offcpu_hold_ns;
 	uint64_t handoff_ns;
 
+	struct thread_region region;
 	uint64_t queued_ns;		/* since when, while it is queued */
 	struct thread *next_queued;
 	struct thread *prev_queued;

@@ -5,7 +5,7 @@
 #include <poll.h>
 #include <string.h>
 
-#include "probe/names.h"
+#include "probe/intake.h"
 #include "util/clock.h"
 #include "util/scope.h"
 
@@ -52,35 +52,6 @@ const char *capture_end_name(enum capture_end end)
 	return names[end];
 }
 
-static void take_lock_record(struct capture *c, struct tracee *te, struct event *ev)
-{
-	struct tracee_lock *l = tracee_lock(te, ev->lock);
-	bool counted = ev->kind == EVENT_OWNER || ev->kind == EVENT_QUEUE;
-	bool is_late = te->end_ns && ev->ts_ns > te->end_ns;
-
-	if (!l || l->needs_state || l->dead)
-		return;
-	if (is_late) {
-		l->late += counted;
-		return;
-	}
-	if (counted) {
-		uint32_t self = te->is_self_owner && ev->kind == EVENT_OWNER ? ev->tid : 0;
-
-		if ((int32_t)(ev->seq - l->seq) <= 0)
-			return;		/* already in the state that was read */
-		names_need(te, ev->thread, self, ev->ts_ns);
-		l->seq = ev->seq;
-		l->open = true;
-		te->stored++;
-	}
-	if (!l->open)
-		return;
-	if (counted)
-		l->last_ts_ns = ev->ts_ns;
-	c->opt.sink.event(c->opt.sink.arg, ev);
-}
-
 static void add_pending(struct capture *c, pid_t pid, const struct tracee *parent)
 {
 	if (c->nr_pending < PENDING_MAX)
@@ -93,31 +64,14 @@ static void take_record(void *arg, const struct rec *r, size_t size)
 {
 	struct capture *c = arg;
 	struct tracee *te = r->target < c->nr_tracees ? c->tracees[r->target] : NULL;
-	struct event ev = {
-		.ts_ns = r->ts_ns, .thread = r->thread, .seq = r->seq, .tid = r->tid,
-		.target = r->target, .lock = r->lock, .kind = r->kind, .flags = r->flags,
-	};
 
 	if (!te)
 		return;
-	switch (r->kind) {
-	case EVENT_EXIT:
-		if (size >= sizeof(struct rec_exit))
-			memcpy(ev.text, ((const struct rec_exit *)r)->comm, COMM_LEN);
-		ev.text_len = strlen(ev.text);
-		names_exit(te, ev.tid);
-		break;
-	case EVENT_FORK:
+	if (r->kind == EVENT_FORK)
 		add_pending(c, r->thread, te);
-		break;
-	case EVENT_EXEC:
+	else if (r->kind == EVENT_EXEC)
 		add_pending(c, te->pid, NULL);
-		break;
-	default:
-		take_lock_record(c, te, &ev);
-		return;
-	}
-	c->opt.sink.event(c->opt.sink.arg, &ev);
+	intake_record(te, r, size);
 }
 
 int capture_open(struct capture **out, const struct capture_options *opt, struct err *e)
@@ -125,6 +79,7 @@ int capture_open(struct capture **out, const struct capture_options *opt, struct
 	struct capture *c = calloc(1, sizeof(*c));
 	struct tracer_options to = {
 		.ring_bytes = opt->ring_bytes ? opt->ring_bytes : RING_BYTES,
+		.follow_calls = opt->measures != 0,
 		.verbose = opt->verbose,
 		.on_record = take_record,
 		.arg = c,
@@ -174,6 +129,8 @@ static int take_in(struct capture *c, struct tracee *te, int err, struct err *e)
 	if (!err) {
 		te->sink = c->opt.sink;
 		te->follow = c->opt.children;
+		if (!te->measures)
+			tracee_measure(te, c->opt.measures);
 		c->tracees[c->nr_tracees++] = te;
 		err = c->running && !c->paused ? tracee_start(te, e) : 0;
 		if (err)

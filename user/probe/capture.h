@@ -17,6 +17,7 @@ struct capture;
 struct capture_options {
 	enum method method;
 	double budget;			/* share of the target's time, 0.02 for 2 %; 0: no limit */
+	unsigned int measures;		/* enum measure: what else than the lock */
 	bool children;			/* follow forked processes */
 	bool verbose;
 	uint32_t ring_bytes;		/* 0: the default */

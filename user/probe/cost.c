@@ -139,7 +139,7 @@ static double with_uprobe(const struct scratch *s, struct scratch_job *job, bool
 						 is_multi ? UPROBE_MULTI_ATTACH_TYPE : 0);
 
 	if (prog < 0 || proc_maps(&self, find_place, &at, NULL) != 1 ||
-	    uprobes_attach(&u, prog, is_multi, s->pid, at.path, &at.offset, &cookie, 1, NULL))
+	    uprobes_attach(&u, prog, is_multi, UPROBE_AT, s->pid, at.path, &at.offset, &cookie, 1, NULL))
 		return 0;
 	probed = scratch_time(s, job);
 	uprobes_detach(&u);

@@ -98,7 +98,7 @@ static int place_probe(struct hold *h, pid_t pid, int prog_fd, bool is_multi, st
 	    object_file_offset(&h->ruby.object, vaddr, &offset))
 		return err_set(e, REASON_ELF, -ENOENT, "%s: its ruby_run_node is not code",
 			       h->ruby.object.path);
-	return uprobes_attach(&h->probe, prog_fd, is_multi, pid, h->ruby.object.open_path, &offset,
+	return uprobes_attach(&h->probe, prog_fd, is_multi, UPROBE_AT, pid, h->ruby.object.open_path, &offset,
 			      &cookie, 1, e);
 }
 

@@ -24,16 +24,29 @@ const char *tracee_method(const struct tracee *te)
 	return te->was_probed || te->resume == SOURCE_SITES ? "sites" : "watch";
 }
 
+const char *tracee_close_method(const struct tracee *te)
+{
+	if (te->measures & MEASURE_CLOSE)
+		return closing_method(&te->closing);
+	return te->closing.why.msg[0] ? te->closing.why.msg : "not measured";
+}
+
+const char *tracee_block_method(const struct tracee *te)
+{
+	return te->measures & MEASURE_BLOCK ? "calls" : "not measured";
+}
+
 static struct target_cfg config(const struct tracee *te)
 {
 	const struct layout *l = &te->ruby.layout;
-
-	return (struct target_cfg){
+	struct target_cfg cfg = {
 		.id = te->id,
 		.source = te->source,
 		.flags = (te->follow ? TARGET_FOLLOW : 0) |
 			 (te->ruby.proc.is_nested ? TARGET_NESTED : 0) |
-			 (te->is_self_owner ? TARGET_SELF_OWNER : 0),
+			 (te->is_self_owner ? TARGET_SELF_OWNER : 0) |
+			 (te->measures & MEASURE_BLOCK ? TARGET_BLOCK : 0),
+		.thread_status = l->thread_status,
 		.generation = te->generation,
 		.queue = l->ractor_queue - l->ractor_owner,
 		.thread_queue_node = l->thread_queue_node,
@@ -45,6 +58,10 @@ static struct target_cfg config(const struct tracee *te)
 		.lock = te->nr_locks ? te->locks[0].id : 0,
 		.lock_addr = te->nr_locks ? te->locks[0].owner_word : 0,
 	};
+
+	if (te->measures & MEASURE_CLOSE)
+		closing_configure(&te->closing, &te->ruby, &cfg);
+	return cfg;
 }
 
 static int set_source(struct tracee *te, enum source source, struct err *e)
@@ -227,6 +244,16 @@ static int start_probes(struct tracee *te, uint64_t now_ns, struct err *e)
 	return watch;
 }
 
+/* Without it the rest is measured all the same. */
+static void start_closing(struct tracee *te)
+{
+	tracer_want_waiters(te->tracer, te->id);
+	if (closing_place(&te->closing, te->tracer, te->pid, &te->ruby, &te->closing.why) == 0)
+		return;
+	te->closing.is_found = false;
+	te->measures &= ~MEASURE_CLOSE;
+}
+
 int tracee_start(struct tracee *te, struct err *e)
 {
 	uint64_t now = clock_now_ns();
@@ -236,6 +263,8 @@ int tracee_start(struct tracee *te, struct err *e)
 	err = find_locks(te, e);
 	if (err)
 		return err;
+	if (te->measures & MEASURE_CLOSE)
+		start_closing(te);
 	for (uint32_t i = 0; i < te->nr_locks; i++) {
 		/* whatever was known of it is out of date */
 		tracer_lock(te->tracer, te->locks[i].id)->owner = OWNER_UNKNOWN;
@@ -265,6 +294,7 @@ uint64_t tracee_pause(struct tracee *te)
 		te->resume = te->source;
 	set_source(te, SOURCE_NONE, NULL);
 	close_watches(te);
+	closing_remove(&te->closing);
 	uprobes_detach(&te->proven);
 	if (te->is_regrouped)		/* some of these are proven by now, and hit */
 		uprobes_detach(&te->candidates);
@@ -435,6 +465,9 @@ static int inherit(struct tracee *te, const struct tracee *parent, struct err *e
 	te->nr_sites = parent->nr_sites;
 	te->generation = parent->generation;
 	te->method = parent->method;
+	te->measures = parent->measures;
+	te->closing = parent->closing;
+	te->closing.enter = te->closing.leave = UPROBES_NONE;
 	te->follow = parent->follow;
 	te->resume = parent->source != SOURCE_NONE ? parent->source : parent->resume;
 	return 0;
@@ -445,6 +478,7 @@ void tracee_init(struct tracee *te, struct tracer *t, uint16_t id, pid_t pid, en
 	*te = (struct tracee){
 		.tracer = t, .id = id, .pid = pid, .method = method,
 		.resume = SOURCE_WATCH, .proven = UPROBES_NONE, .candidates = UPROBES_NONE,
+		.closing = { .enter = UPROBES_NONE, .leave = UPROBES_NONE },
 		.check_period_ns = LEARN_CHECK_PERIOD_NS,
 		.ruby = { .proc = { .pidfd = -1 } },
 	};
@@ -466,6 +500,19 @@ int tracee_open(struct tracee *te, struct tracer *t, uint16_t id, pid_t pid,
 	if (learn_has_sites(te))
 		te->resume = SOURCE_SITES;
 	return 0;
+}
+
+void tracee_measure(struct tracee *te, unsigned int measures)
+{
+	te->measures = measures;
+	if (te->ruby.layout.thread_status < 0)
+		te->measures &= ~MEASURE_BLOCK;
+	if (!te->ruby.has_object)
+		te->measures &= ~MEASURE_CLOSE;
+	if (te->measures & MEASURE_CLOSE)
+		closing_init(&te->closing, &te->ruby);
+	if (!te->closing.is_found)
+		te->measures &= ~MEASURE_CLOSE;
 }
 
 void tracee_forget(struct tracee *te)

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "event/event.h"
+#include "probe/closing.h"
 #include "probe/names.h"
 #include "probe/site.h"
 #include "probe/tracer.h"
@@ -21,6 +22,13 @@ enum method {
 #define LEARN_CHECK_NS (10 * 1000000ULL)		/* length of a check by watching */
 #define LEARN_CHECK_PERIOD_NS (1000 * 1000000ULL)	/* doubled while nothing new turns up */
 #define LEARN_CHECK_PERIOD_MAX_NS (16 * LEARN_CHECK_PERIOD_NS)
+
+/* What is measured besides the lock. */
+enum measure {
+	MEASURE_CLOSE = 1 << 0,
+	MEASURE_BLOCK = 1 << 1,
+	MEASURE_ALL = MEASURE_CLOSE | MEASURE_BLOCK,
+};
 
 const char *method_name(enum method m);
 
@@ -60,6 +68,8 @@ struct tracee {
 	enum source source;	/* in use now; SOURCE_NONE between windows */
 	enum source resume;	/* what to go on with after a pause */
 	bool follow;
+	unsigned int measures;	/* enum measure; what cannot be had is left out */
+	struct closing closing;
 	bool is_self_owner;	/* up to 3.2: the new owner writes the word itself */
 	struct tracee_lock *locks;
 	uint32_t nr_locks;
@@ -96,6 +106,9 @@ int tracee_open(struct tracee *te, struct tracer *t, uint16_t id, pid_t pid,
 		struct err *e);
 void tracee_free(struct tracee *te);
 
+/* Measures @measures too (enum measure), as far as they can be had: te->measures. */
+void tracee_measure(struct tracee *te, unsigned int measures);
+
 /* Starts a window: probes on, then what is so already goes to the sink. 0 or -errno with @e set. */
 int tracee_start(struct tracee *te, struct err *e);
 
@@ -119,5 +132,8 @@ void tracee_forget(struct tracee *te);
 
 /* What "capture.methods.gvl" says: "sites" once any were probed, else "watch". */
 const char *tracee_method(const struct tracee *te);
+/* The same for "close" and "block": how, or why not. */
+const char *tracee_close_method(const struct tracee *te);
+const char *tracee_block_method(const struct tracee *te);
 
 #endif

@@ -8,12 +8,13 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "bpf/lock.skel.h"
+#include "bpf/gvlscope.skel.h"
+#include "probe/calls.h"
 #include "util/caps.h"
 #include "util/scope.h"
 
 struct tracer {
-	struct lock_bpf *skel;
+	struct gvlscope_bpf *skel;
 	struct ring_buffer *ring;
 	struct lock_state *locks;
 	size_t locks_bytes;
@@ -63,29 +64,42 @@ static int explain(int err, struct err *e)
 		       strerror(-err));
 }
 
+struct by_hand {
+	struct bpf_program *progs[5];
+};
+
+/* Programs that are attached where and when they are wanted. */
+static struct by_hand by_hand(const struct tracer *t)
+{
+	return (struct by_hand){ {
+		t->skel->progs.site_hit, t->skel->progs.watch_hit, t->skel->progs.hold,
+		t->skel->progs.scan_enter, t->skel->progs.scan_leave,
+	} };
+}
+
 static int load(struct tracer *t, const struct tracer_options *opt, struct err *e)
 {
 	int err;
 
 	libbpf_set_print(opt->verbose ? say : say_nothing);
-	t->skel = lock_bpf__open();
+	t->skel = gvlscope_bpf__open();
 	if (!t->skel)
 		return explain(-errno, e);
-	if (opt->has_uprobe_multi) {
-		bpf_program__set_expected_attach_type(t->skel->progs.site_hit,
-						      UPROBE_MULTI_ATTACH_TYPE);
-		bpf_program__set_expected_attach_type(t->skel->progs.hold,
-						      UPROBE_MULTI_ATTACH_TYPE);
+	for (size_t i = 0; i < ARRAY_LEN(by_hand(t).progs); i++) {
+		struct bpf_program *prog = by_hand(t).progs[i];
+
+		bpf_program__set_autoattach(prog, false);
+		if (opt->has_uprobe_multi && prog != t->skel->progs.watch_hit)
+			bpf_program__set_expected_attach_type(prog, UPROBE_MULTI_ATTACH_TYPE);
 	}
+	bpf_program__set_autoload(t->skel->progs.sys_enter, opt->follow_calls);
+	bpf_program__set_autoload(t->skel->progs.sys_exit, opt->follow_calls);
+	calls_fill(&t->skel->rodata->calls);
 	bpf_map__set_max_entries(t->skel->maps.ring, opt->ring_bytes);
-	err = lock_bpf__load(t->skel);
+	err = gvlscope_bpf__load(t->skel);
 	if (err)
 		return explain(err, e);
-	/* attached by hand where they are wanted */
-	bpf_program__set_autoattach(t->skel->progs.site_hit, false);
-	bpf_program__set_autoattach(t->skel->progs.watch_hit, false);
-	bpf_program__set_autoattach(t->skel->progs.hold, false);
-	err = lock_bpf__attach(t->skel);
+	err = gvlscope_bpf__attach(t->skel);
 	return err ? explain(err, e) : 0;
 }
 
@@ -133,7 +147,7 @@ void tracer_free(struct tracer *t)
 	ring_buffer__free(t->ring);
 	if (t->locks)
 		munmap(t->locks, t->locks_bytes);
-	lock_bpf__destroy(t->skel);
+	gvlscope_bpf__destroy(t->skel);
 	free(t);
 }
 
@@ -242,8 +256,27 @@ int tracer_probe_sites(struct tracer *t, struct uprobes *u, pid_t tgid, const ch
 	*u = UPROBES_NONE;
 	if (!k)
 		return 0;
-	return uprobes_attach(u, bpf_program__fd(t->skel->progs.site_hit), t->is_multi, tgid, path,
-			      offsets, cookies, k, e);
+	return uprobes_attach(u, bpf_program__fd(t->skel->progs.site_hit), t->is_multi, UPROBE_AT, tgid,
+			      path, offsets, cookies, k, e);
+}
+
+int tracer_probe(struct tracer *t, struct uprobes *u, enum program program, enum uprobe_where where,
+		 pid_t tgid, const char *path, const uint64_t *offsets, const uint64_t *cookies, size_t n,
+		 struct err *e)
+{
+	const struct bpf_program *prog = program == PROGRAM_SCAN_ENTER ? t->skel->progs.scan_enter :
+									  t->skel->progs.scan_leave;
+
+	return uprobes_attach(u, bpf_program__fd(prog), t->is_multi, where, tgid, path, offsets, cookies, n,
+			      e);
+}
+
+void tracer_want_waiters(struct tracer *t, uint16_t id)
+{
+	struct walk_due due = { .base = 1 };
+	uint32_t key = id;
+
+	bpf_map__update_elem(t->skel->maps.walks, &key, sizeof(key), &due, sizeof(due), BPF_ANY);
 }
 
 static struct site_count site_count(const struct tracer *t, uint32_t number)
@@ -322,8 +355,9 @@ void tracer_run_time(const struct tracer *t, uint64_t *ns, uint64_t *runs)
 		struct bpf_prog_info info = { 0 };
 		uint32_t len = sizeof(info);
 
-		/* sched_switch runs for every task of the machine: not this target's cost */
-		if (prog == t->skel->progs.sched_switch ||
+		/* these run for every task of the machine: not this target's cost */
+		if (prog == t->skel->progs.sched_switch || prog == t->skel->progs.sys_enter ||
+		    prog == t->skel->progs.sys_exit || bpf_program__fd(prog) < 0 ||
 		    bpf_obj_get_info_by_fd(bpf_program__fd(prog), &info, &len))
 			continue;
 		*ns += info.run_time_ns;

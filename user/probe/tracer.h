@@ -19,6 +19,7 @@ struct tracer_options {
 	bool has_uprobe_multi;
 	bool has_watch;			/* watchpoints fire here */
 	uint32_t ring_bytes;		/* power of two, at least a page */
+	bool follow_calls;		/* system calls of the targets, too */
 	bool verbose;			/* the kernel's and libbpf's words to stderr */
 	void (*on_record)(void *arg, const struct rec *r, size_t size);
 	void *arg;
@@ -58,6 +59,16 @@ int tracer_watch(struct tracer *t, struct watch *w, uint64_t addr, enum word wor
 int tracer_probe_sites(struct tracer *t, struct uprobes *u, pid_t tgid, const char *path,
 		       struct site *sites, size_t n, enum site_state state, uint32_t generation,
 		       struct err *e);
+enum program { PROGRAM_SCAN_ENTER, PROGRAM_SCAN_LEAVE };
+
+/* Places one of the other programs. As uprobes_attach(). */
+int tracer_probe(struct tracer *t, struct uprobes *u, enum program program, enum uprobe_where where,
+		 pid_t tgid, const char *path, const uint64_t *offsets, const uint64_t *cookies, size_t n,
+		 struct err *e);
+
+/* The next scan of target @id walks the VM's whole list of waiters and tells each. */
+void tracer_want_waiters(struct tracer *t, uint16_t id);
+
 struct site_count tracer_site_count(const struct tracer *t, const struct site *s);
 
 /* Runs of all emulated or all stepped sites. */

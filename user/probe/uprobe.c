@@ -19,6 +19,9 @@ struct link_create_uprobe_multi {
 	uint32_t cnt, multi_flags, pid, pad;
 };
 
+/* BPF_F_UPROBE_MULTI_RETURN (include/uapi/linux/bpf.h, 6.6). */
+#define UPROBE_MULTI_RETURN 1u
+
 static int explain(int err, struct err *e)
 {
 	if (err == -EPERM || err == -EACCES)
@@ -29,8 +32,8 @@ static int explain(int err, struct err *e)
 	return err_set(e, REASON_NO_UPROBE, err, "uprobe: %s", strerror(-err));
 }
 
-static int attach_multi(struct uprobes *u, int prog_fd, pid_t pid, const char *path,
-			const uint64_t *offsets, const uint64_t *cookies, size_t n)
+static int attach_multi(struct uprobes *u, int prog_fd, enum uprobe_where where, pid_t pid,
+			const char *path, const uint64_t *offsets, const uint64_t *cookies, size_t n)
 {
 	struct link_create_uprobe_multi attr = {
 		.prog_fd = prog_fd,
@@ -39,6 +42,7 @@ static int attach_multi(struct uprobes *u, int prog_fd, pid_t pid, const char *p
 		.offsets = (uintptr_t)offsets,
 		.cookies = (uintptr_t)cookies,
 		.cnt = n,
+		.multi_flags = where == UPROBE_RETURN ? UPROBE_MULTI_RETURN : 0,
 		.pid = pid,
 	};
 
@@ -55,13 +59,14 @@ static int uprobe_pmu_type(void)
 	return f && fscanf(f, "%d", &type) == 1 ? type : -ENOENT;
 }
 
-static int attach_single(struct uprobes *u, int prog_fd, pid_t pid, const char *path,
-			 uint64_t offset, uint64_t cookie)
+static int attach_single(struct uprobes *u, int prog_fd, enum uprobe_where where, pid_t pid,
+			 const char *path, uint64_t offset, uint64_t cookie)
 {
 	LIBBPF_OPTS(bpf_link_create_opts, opts, .perf_event.bpf_cookie = cookie);
 	struct perf_event_attr attr = {
 		.type = uprobe_pmu_type(),
 		.size = sizeof(attr),
+		.config = where == UPROBE_RETURN,	/* format/retprobe of that PMU: config:0 */
 		.config1 = (uintptr_t)path,
 		.config2 = offset,
 	};
@@ -80,8 +85,8 @@ static int attach_single(struct uprobes *u, int prog_fd, pid_t pid, const char *
 	return 0;
 }
 
-int uprobes_attach(struct uprobes *u, int prog_fd, bool is_multi, pid_t pid, const char *path,
-		   const uint64_t *offsets, const uint64_t *cookies, size_t n, struct err *e)
+int uprobes_attach(struct uprobes *u, int prog_fd, bool is_multi, enum uprobe_where where, pid_t pid,
+		   const char *path, const uint64_t *offsets, const uint64_t *cookies, size_t n, struct err *e)
 {
 	int err = 0;
 
@@ -89,9 +94,9 @@ int uprobes_attach(struct uprobes *u, int prog_fd, bool is_multi, pid_t pid, con
 	if (n > UPROBES_MAX)
 		return explain(-E2BIG, e);
 	if (is_multi)
-		err = attach_multi(u, prog_fd, pid, path, offsets, cookies, n);
+		err = attach_multi(u, prog_fd, where, pid, path, offsets, cookies, n);
 	for (size_t i = 0; !is_multi && i < n && !err; i++)
-		err = attach_single(u, prog_fd, pid, path, offsets[i], cookies[i]);
+		err = attach_single(u, prog_fd, where, pid, path, offsets[i], cookies[i]);
 	if (!err)
 		return 0;
 	uprobes_detach(u);

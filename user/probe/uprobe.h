@@ -26,12 +26,17 @@ struct uprobes {
 
 #define UPROBES_NONE ((struct uprobes){ .multi = -1 })
 
+enum uprobe_where {
+	UPROBE_AT,		/* when the instruction is reached */
+	UPROBE_RETURN,		/* when the function that begins there returns */
+};
+
 /*
  * Places @prog_fd at the @n file offsets of @path in process @pid (all its threads), with a cookie
  * each. @is_multi says how the program was loaded. 0, or -errno with @e set and nothing placed.
  */
-int uprobes_attach(struct uprobes *u, int prog_fd, bool is_multi, pid_t pid, const char *path,
-		   const uint64_t *offsets, const uint64_t *cookies, size_t n, struct err *e);
+int uprobes_attach(struct uprobes *u, int prog_fd, bool is_multi, enum uprobe_where where, pid_t pid,
+		   const char *path, const uint64_t *offsets, const uint64_t *cookies, size_t n, struct err *e);
 void uprobes_detach(struct uprobes *u);		/* fine for UPROBES_NONE; may wait ~10 ms */
 
 #endif

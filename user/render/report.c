@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "util/scope.h"
+
 /* A member of the right type, or NULL. */
 static json_t *member(const json_t *object, const char *key, json_type type)
 {
@@ -190,6 +192,45 @@ static void make_seen_share(struct report *r)
 		r->seen_share = seen < alive ? seen / alive : 1;
 }
 
+/* capture.methods names the method of what was measured, and says why not of the rest. */
+static bool is_measured(const struct report *r, const char *part)
+{
+	static const char *const methods[] = { "symbol", "recovered", "calls" };
+	const char *how = json_string_value(json_object_get(r->methods, part));
+
+	for (size_t i = 0; how && i < ARRAY_LEN(methods); i++)
+		if (strcmp(how, methods[i]) == 0)
+			return true;
+	return false;
+}
+
+bool report_visited_exact(const struct report *r)
+{
+	const struct profile *p = r->profile;
+
+	for (size_t i = 0; i < p->nr_targets; i++)
+		if (p->targets[i] && p->targets[i]->waiters.mismatches)
+			return false;
+	return p->closes.visited_unknown == 0;
+}
+
+const char *report_close_cost(const struct closes *c)
+{
+	const struct {
+		const char *name;
+		uint64_t ns;
+	} parts[] = {
+		{ "scan", c->scan.sum }, { "wait", c->wait.sum }, { "syscall", c->call.sum },
+		{ "other", c->other_ns },
+	};
+	size_t most = 0;
+
+	for (size_t i = 1; i < ARRAY_LEN(parts); i++)
+		if (parts[i].ns > parts[most].ns)
+			most = i;
+	return parts[most].name;
+}
+
 int report_init(struct report *r, const struct report_source *src, struct err *e)
 {
 	json_t *capture;
@@ -208,6 +249,8 @@ int report_init(struct report *r, const struct report_source *src, struct err *e
 	r->methods = member(r->totals, "methods", JSON_OBJECT);
 	if (!r->methods)
 		r->methods = member(capture, "methods", JSON_OBJECT);
+	r->has_close = is_measured(r, "close");
+	r->has_block = is_measured(r, "block");
 	r->cost = member(r->totals, "cost", JSON_OBJECT);
 	r->start = json_string_value(member(capture, "start", JSON_STRING));
 	r->stop = json_string_value(member(r->totals, "stop", JSON_STRING));

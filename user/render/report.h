@@ -39,6 +39,7 @@ struct report {
 	bool is_complete;
 	bool is_loss_known;
 	bool has_window;
+	bool has_close, has_block;		/* measured */
 	const struct profile *profile;
 	struct report_lock *locks;		/* those with the most waiting first */
 	size_t nr_locks;
@@ -54,6 +55,15 @@ void report_release(struct report *r);
 int report_json(const struct report *r, FILE *out, struct err *e);
 int report_text(const struct report *r, FILE *out, bool is_bold, struct err *e);
 int report_markdown(const struct report *r, FILE *out, struct err *e);
+
+json_t *report_close_json(const struct report *r);	/* the parts of it; NULL when out of memory */
+json_t *report_block_json(const struct report *r);
+
+/* True if how many waiters each close visited is certain. */
+bool report_visited_exact(const struct report *r);
+
+/* What the time of closes went for most: "scan", "wait", "syscall" or "other". */
+const char *report_close_cost(const struct closes *c);
 
 /* What text and markdown both print. */
 void report_doc(const struct report *r, struct doc *d);

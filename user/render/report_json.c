@@ -1,46 +1,31 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* The report as JSON: schema gvlscope.report/1, docs/schema.md. */
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 
 #include "render/clean.h"
+#include "render/json.h"
 #include "render/report.h"
-
-/* Whatever the value: JSON readers cannot be trusted with more than 63 bits. */
-static json_t *number(uint64_t n)
-{
-	return json_integer(n > INT64_MAX ? INT64_MAX : (json_int_t)n);
-}
-
-static json_t *address(uint64_t addr)
-{
-	return json_sprintf("0x%" PRIx64, addr);
-}
 
 static json_t *dist(const struct lock_dist *d)
 {
-	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
-			 "count", number(d->ns.count), "sum", number(d->ns.sum),
-			 "min", number(d->ns.min), "max", number(d->ns.max),
-			 "mean", number(dist_mean(&d->ns)),
-			 "p50", number(dist_quantile(&d->ns, 500)),
-			 "p90", number(dist_quantile(&d->ns, 900)),
-			 "p99", number(dist_quantile(&d->ns, 990)),
-			 "p999", number(dist_quantile(&d->ns, 999)),
-			 "cut", number(d->cut));
+	json_t *j = json_dist(&d->ns);
+
+	if (j)
+		json_object_set_new(j, "cut", json_number(d->cut));
+	return j;
 }
 
 static json_t *thread(const struct thread *t)
 {
 	return json_pack("{s:o, s:I, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
-			 "thread", address(t->addr), "tid", (json_int_t)t->tid,
+			 "thread", json_address(t->addr), "tid", (json_int_t)t->tid,
 			 "name", clean(t->name).text,
-			 "holds", number(t->holds), "hold_ns", number(t->hold_ns),
-			 "waits", number(t->waits), "wait_ns", number(t->wait_ns),
-			 "blame_ns", number(t->blame_ns),
-			 "offcpu_hold_ns", number(t->offcpu_hold_ns),
-			 "handoff_ns", number(t->handoff_ns));
+			 "holds", json_number(t->holds), "hold_ns", json_number(t->hold_ns),
+			 "waits", json_number(t->waits), "wait_ns", json_number(t->wait_ns),
+			 "blame_ns", json_number(t->blame_ns),
+			 "offcpu_hold_ns", json_number(t->offcpu_hold_ns),
+			 "handoff_ns", json_number(t->handoff_ns));
 }
 
 static json_t *threads(const struct report_lock *l)
@@ -62,14 +47,14 @@ static json_t *lock(const struct report_lock *l)
 	json_t *j = json_pack("{s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
 			      "lock", (json_int_t)l->lock->id,
 			      "ractor", (json_int_t)l->lock->ractor,
-			      "address", address(l->lock->addr), "seen_ns", number(t->seen_ns),
-			      "switches", number(t->switches), "hold_ns", dist(&t->hold),
+			      "address", json_address(l->lock->addr), "seen_ns", json_number(t->seen_ns),
+			      "switches", json_number(t->switches), "hold_ns", dist(&t->hold),
 			      "wait_ns", dist(&t->wait), "handoff_ns", dist(&t->handoff),
-			      "free_ns", number(t->free_ns),
-			      "contended_ns", number(t->contended_ns),
-			      "blame_ns", number(t->blame_ns),
-			      "unowned_wait_ns", number(t->unowned_wait_ns),
-			      "offcpu_hold_ns", number(t->offcpu_hold_ns));
+			      "free_ns", json_number(t->free_ns),
+			      "contended_ns", json_number(t->contended_ns),
+			      "blame_ns", json_number(t->blame_ns),
+			      "unowned_wait_ns", json_number(t->unowned_wait_ns),
+			      "offcpu_hold_ns", json_number(t->offcpu_hold_ns));
 	int err = 0;
 
 	if (l->pid)
@@ -100,10 +85,10 @@ static json_t *life(const struct report *r, const struct profile_life *l)
 	json_t *j = json_pack("{s:s, s:o, s:O*}",
 			      "what", l->kind == EVENT_FORK ? "fork" :
 			      l->kind == EVENT_EXEC ? "exec" : "end",
-			      "ts_ns", number(l->ts_ns), "pid", json_is_integer(pid) ? pid : NULL);
+			      "ts_ns", json_number(l->ts_ns), "pid", json_is_integer(pid) ? pid : NULL);
 
 	if (l->kind == EVENT_FORK)
-		json_object_set_new(j, "child", number(l->child));
+		json_object_set_new(j, "child", json_number(l->child));
 	return j;
 }
 
@@ -125,16 +110,16 @@ static json_t *capture(const struct report *r)
 {
 	const struct lock_window *w = &r->profile->window;
 	json_t *j = json_pack("{s:s*, s:o, s:f, s:b, s:s*, s:O*, s:o}", "start", r->start,
-			      "duration_ns", number(r->duration_ns),
+			      "duration_ns", json_number(r->duration_ns),
 			      "seen_share", r->seen_share, "complete", (int)r->is_complete,
 			      "stop", r->stop, "methods", r->methods, "life", lives(r));
 	json_t *window;
 
 	if (!j || !r->has_window)
 		return j;
-	window = json_pack("{s:o}", "from_ns", number(w->from_ns));
+	window = json_pack("{s:o}", "from_ns", json_number(w->from_ns));
 	if (window && w->to_ns != UINT64_MAX)
-		json_object_set_new(window, "to_ns", number(w->to_ns));
+		json_object_set_new(window, "to_ns", json_number(w->to_ns));
 	json_object_set_new(j, "window", window);
 	return j;
 }
@@ -155,10 +140,12 @@ static void add_events(const struct report *r, json_t *to)
 int report_json(const struct report *r, FILE *out, struct err *e)
 {
 	int err;
-	json_t *j = json_pack("{s:s, s:O*, s:O*, s:O*, s:o, s:O, s:O*, s:o}",
+	json_t *j = json_pack("{s:s, s:O*, s:O*, s:O*, s:o, s:O, s:O*, s:o, s:o*, s:o*}",
 			      "schema", "gvlscope.report/1", "tool", r->tool, "host", r->host,
 			      "target", r->target, "capture", capture(r), "lost", r->lost,
-			      "cost", r->cost, "gvl", gvl(r));
+			      "cost", r->cost, "gvl", gvl(r),
+			      "close", r->has_close ? report_close_json(r) : NULL,
+			      "block", r->has_block ? report_block_json(r) : NULL);
 
 	if (!j)
 		return err_nomem(e);

@@ -226,6 +226,24 @@ static const char *get_text(struct decoder *d, struct event *ev)
 	return NULL;
 }
 
+static const char *get_args(struct decoder *d, struct event *ev)
+{
+	struct cursor *c = &d->columns[COLUMN_ARGS];
+	uint64_t fd, count, nr;
+	int64_t value;
+
+	if (!get_varint(c, &ev->dur_ns) || !get_varint(c, &fd) || !get_varint(c, &count) ||
+	    !get_varint(c, &nr))
+		return "the column of arguments is cut";
+	value = unzigzag(fd);
+	if (value < INT32_MIN || value > INT32_MAX || count > UINT32_MAX || nr > UINT32_MAX)
+		return "an argument out of range";
+	ev->fd = value;
+	ev->count = count;
+	ev->nr = nr;
+	return NULL;
+}
+
 const char *decoder_start(struct decoder *d, const struct chunk *c, const uint8_t *raw,
 			  size_t size)
 {
@@ -293,6 +311,14 @@ const char *decoder_next(struct decoder *d, struct event *ev)
 	ev->text[0] = '\0';
 	if (s->modes & SHAPE_TEXT) {
 		bad = get_text(d, ev);
+		if (bad)
+			return bad;
+	}
+	ev->dur_ns = 0;
+	ev->fd = 0;
+	ev->count = ev->nr = 0;
+	if (event_has_args(ev->kind)) {
+		bad = get_args(d, ev);
 		if (bad)
 			return bad;
 	}

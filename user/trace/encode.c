@@ -107,6 +107,14 @@ static void add_indexed(struct encoder *e, enum column_id id, uint32_t index, bo
 	*prev = value;
 }
 
+static void add_args(struct column *c, const struct event *ev)
+{
+	put_varint(c, ev->dur_ns);
+	put_varint(c, zigzag((int64_t)ev->fd));
+	put_varint(c, ev->count);
+	put_varint(c, ev->nr);
+}
+
 bool encoder_add(struct encoder *e, const struct event *ev)
 {
 	struct lock_past *past = &e->locks.past[locks_index(&e->locks,
@@ -146,6 +154,8 @@ bool encoder_add(struct encoder *e, const struct event *ev)
 		put_u8(rare, ev->text_len);
 		put_bytes(rare, ev->text, ev->text_len);
 	}
+	if (event_has_args(ev->kind))
+		add_args(&e->columns[COLUMN_ARGS], ev);
 	lock_learn(past, ev, thread);
 	e->nr_events++;
 

@@ -11,7 +11,7 @@
 
 #include "event/event.h"
 
-#define TRACE_VERSION 1
+#define TRACE_VERSION 2
 
 enum trace_limit {
 	TRACE_EVENTS_RAW_MAX = 1 << 20,		/* bytes of an events chunk, before compression */
@@ -20,7 +20,7 @@ enum trace_limit {
 	TRACE_JSON_MAX = 4 << 20,		/* bytes of facts and of totals */
 	TRACE_RAW_FLUSH = 64 << 10,		/* the writer ends a chunk at this size */
 	TRACE_EVENT_MIN = 3,			/* an event's least bytes: shape, time, time */
-	TRACE_EVENT_ROOM = 160,			/* more than an event's most bytes */
+	TRACE_EVENT_ROOM = 256,			/* more than an event's most bytes */
 };
 _Static_assert(TRACE_RAW_FLUSH / TRACE_EVENT_MIN < TRACE_EVENTS_MAX,
 	       "size ends the writer's chunks, not the count");
@@ -33,6 +33,7 @@ enum column_id {
 	COLUMN_THREAD,		/* index of the thread, unless the shape says it */
 	COLUMN_TID,		/* index of the tid, unless the shape says it */
 	COLUMN_RARE,		/* first appearances, unexpected sequence numbers, text */
+	COLUMN_ARGS,		/* dur_ns, fd, count, nr of events that have them */
 	COLUMN_COUNT
 };
 

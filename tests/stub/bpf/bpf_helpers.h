@@ -46,4 +46,10 @@ long bpf_probe_read_user(void *dst, unsigned int size, const void *src);
 long bpf_probe_read_kernel(void *dst, unsigned int size, const void *src);
 long bpf_send_signal(unsigned int sig);
 
+#define bpf_loop(n, step, ctx, flags) \
+	do { \
+		for (unsigned int stub_i = 0; stub_i < (n) && !step(stub_i, ctx); stub_i++) \
+			; \
+	} while (0)
+
 #endif
