@@ -62,7 +62,7 @@ $(B)/bpf/%.arm64.o: bpf/%.bpf.c $(MAKEFILE_LIST)
 arm64: $(BPF_SRC:bpf/%.bpf.c=$(B)/bpf/%.arm64.o)
 
 # The BPF programs are compiled natively, with headers that stand in for libbpf's.
-$(B)/tests/unit/bpf_test.o: CPPFLAGS := -Itests/stub $(CPPFLAGS)
+$(B)/tests/unit/bpf_test.o $(B)/tests/unit/bpf_close_test.o: CPPFLAGS := -Itests/stub $(CPPFLAGS)
 
 $(B)/tests/%: $(B)/tests/unit/%.o $(LIB)
 	@mkdir -p $(@D)

@@ -144,6 +144,7 @@ int BPF_PROG(sys_enter, struct pt_regs *regs, long id)
 	s = bpf_map_lookup_elem(&tasks, &key);
 	if (!s)
 		return 0;
+	stat_inc(STAT_HIT_CALL);
 	if (s->region)
 		tell_call(t, s, key.tid, nr, regs);
 	if (!is_closing_call(nr))

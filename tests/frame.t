@@ -62,6 +62,7 @@ cp "$long" "$short"
 # shows LINE: the tool prints that
 shows()
 {
+	# shellcheck disable=SC2317 # called by wait_for
 	got=$("$tool" "$PID" 2>&1)
 	[ "$got" = "$1" ]
 }

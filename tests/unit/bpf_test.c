@@ -7,11 +7,6 @@
 
 #define __TARGET_ARCH_x86
 #include "bpf/lock.bpf.c"
-#define LICENSE close_license
-#include "bpf/close.bpf.c"
-#undef LICENSE
-#define LICENSE call_license
-#include "bpf/call.bpf.c"
 
 #undef NULL
 #include <setjmp.h>
@@ -20,26 +15,8 @@
 #include <stdint.h>
 
 #include <cmocka.h>
-#include <stdlib.h>
-#include <string.h>
 
-enum { TGID = 100, THREAD_A = 101, THREAD_B = 102, RECORDS_MAX = 64 };
-
-/* What the programs see of the world. */
-static struct world {
-	struct entry {
-		void *map;
-		char key[32];
-		void *value;
-		struct entry *next;
-	} *entries;
-	struct rec_exit records[RECORDS_MAX];
-	unsigned int nr_records;
-	bool ring_is_full;
-	unsigned long now, cookie;
-	unsigned int tid;
-	struct task_struct current;
-} world;
+#include "tests/stub/kernel.h"
 
 /* Ruby's structures, as far as the programs read them; offsets as in the configuration below. */
 struct fake_thread;
@@ -54,112 +31,6 @@ static struct fake_thread {
 	void *node[2];
 	uint32_t tid;
 } thread_a = { .ractor = &ractor, .tid = THREAD_A }, thread_b = { .ractor = &ractor, .tid = THREAD_B };
-
-static struct entry *find(void *map, const void *key, size_t size)
-{
-	for (struct entry *e = world.entries; e; e = e->next)
-		if (e->map == map && memcmp(e->key, key, size) == 0)
-			return e;
-	return NULL;
-}
-
-static struct entry *add(void *map, struct stub_map_shape shape, const void *key)
-{
-	struct entry *e = calloc(1, sizeof(*e));
-
-	assert_true(shape.key_size <= sizeof(e->key));
-	e->map = map;
-	memcpy(e->key, key, shape.key_size);
-	e->value = calloc(1, shape.value_size);
-	e->next = world.entries;
-	world.entries = e;
-	return e;
-}
-
-void *stub_lookup(void *map, struct stub_map_shape shape, const void *key)
-{
-	struct entry *e = find(map, key, shape.key_size);
-
-	if (!e && shape.is_array && *(const uint32_t *)key < shape.max_entries)
-		e = add(map, shape, key);
-	return e ? e->value : NULL;
-}
-
-long stub_update(void *map, struct stub_map_shape shape, const void *key, const void *value,
-		 unsigned long flags)
-{
-	struct entry *e = find(map, key, shape.key_size);
-
-	if (e && flags == BPF_NOEXIST)
-		return -17;
-	if (!e)
-		e = add(map, shape, key);
-	memcpy(e->value, value, shape.value_size);
-	return 0;
-}
-
-long stub_delete(void *map, struct stub_map_shape shape, const void *key)
-{
-	struct entry *e = find(map, key, shape.key_size);
-
-	if (e)
-		e->map = NULL;
-	return e ? 0 : -2;
-}
-
-void *stub_reserve(unsigned long size)
-{
-	assert_true(size <= sizeof(world.records[0]));
-	if (world.ring_is_full || world.nr_records == RECORDS_MAX)
-		return NULL;
-	return &world.records[world.nr_records++];
-}
-
-void stub_submit(void *rec)
-{
-	(void)rec;
-}
-
-unsigned long bpf_ktime_get_ns(void)
-{
-	return world.now;
-}
-
-unsigned long bpf_get_current_pid_tgid(void)
-{
-	return (unsigned long)TGID << 32 | world.tid;
-}
-
-unsigned long bpf_get_attach_cookie(void *ctx)
-{
-	(void)ctx;
-	return world.cookie;
-}
-
-struct task_struct *bpf_get_current_task_btf(void)
-{
-	return &world.current;
-}
-
-long bpf_probe_read_user(void *dst, unsigned int size, const void *src)
-{
-	if ((uintptr_t)src < 4096)
-		return -14;
-	memcpy(dst, src, size);
-	return 0;
-}
-
-long bpf_probe_read_kernel(void *dst, unsigned int size, const void *src)
-{
-	memcpy(dst, src, size);
-	return 0;
-}
-
-long bpf_send_signal(unsigned int sig)
-{
-	(void)sig;
-	return 0;
-}
 
 static int setup(void **state)
 {
@@ -180,14 +51,7 @@ static int setup(void **state)
 	};
 
 	(void)state;
-	while (world.entries) {
-		struct entry *e = world.entries;
-
-		world.entries = e->next;
-		free(e->value);
-		free(e);
-	}
-	memset(&world, 0, sizeof(world));
+	world_clear();
 	ractor.owner = NULL;
 	ractor.queue[0] = ractor.queue[1] = ractor.queue;
 	bpf_map_update_elem(&targets, &tgid, &cfg, BPF_ANY);
@@ -228,12 +92,6 @@ static void queue(struct fake_thread *th)
 						      WORD_QUEUE, 8), 8, 3);
 	site_hit(&regs);
 	ractor.queue[0] = ractor.queue[1] = th->node;
-}
-
-static const struct rec *last(void)
-{
-	assert_true(world.nr_records > 0);
-	return &world.records[world.nr_records - 1].rec;
 }
 
 static void an_owner_change_is_told_with_its_number(void **state)
@@ -432,7 +290,7 @@ static void an_ended_task_is_forgotten_and_told(void **state)
 	sched_process_exit(&task);
 	assert_null(bpf_map_lookup_elem(&tasks, &key));
 	assert_int_equal(last()->kind, EVENT_EXIT);
-	assert_string_equal(world.records[world.nr_records - 1].comm, "worker");
+	assert_string_equal(world.records[world.nr_records - 1].exit.comm, "worker");
 }
 
 static void after_exec_nothing_is_taken_for_a_lock(void **state)

@@ -42,7 +42,7 @@ struct findings {
 	struct tracee te;
 	struct ruby_lock locks[64];
 	int nr_locks;
-	struct plan gvl;
+	struct plan plans[PART_COUNT];
 	bool selftested;
 	struct selftest selftest;
 };
@@ -98,6 +98,18 @@ static int parse(struct options *o, int argc, char **argv, struct err *e)
 	return 0;
 }
 
+static void plan(struct findings *f)
+{
+	const struct tracee *te = f->process_ok ? &f->te : NULL;
+	struct plan *gvl = &f->plans[PART_GVL];
+
+	*gvl = plan_gvl(&f->facts, !f->has_process || (te && te->nr_sites));
+	if (f->has_process && !te)
+		*gvl = (struct plan){ .why = f->process_error };
+	f->plans[PART_CLOSE] = plan_close(&f->facts, gvl, te ? &te->closing : NULL);
+	f->plans[PART_BLOCK] = plan_block(gvl, te ? &te->ruby.layout : NULL);
+}
+
 static void find(struct findings *f, const struct options *o)
 {
 	facts_find(&f->facts);
@@ -107,11 +119,11 @@ static void find(struct findings *f, const struct options *o)
 		f->process_ok = tracee_open(&f->te, NULL, 0, o->pid, METHOD_SITES, &o->ruby, NULL,
 					    &f->process_error) == 0;
 		if (f->process_ok)
+			closing_init(&f->te.closing, &f->te.ruby);
+		if (f->process_ok)
 			f->nr_locks = ruby_locks(&f->te.ruby, f->locks, ARRAY_LEN(f->locks), NULL);
 	}
-	f->gvl = plan_gvl(&f->facts, !o->pid || (f->process_ok && f->te.nr_sites));
-	if (o->pid && !f->process_ok)
-		f->gvl = (struct plan){ .why = f->process_error };
+	plan(f);
 	if (o->selftest) {
 		f->selftested = true;
 		selftest_run(&f->selftest);
@@ -187,22 +199,41 @@ static void print_process(const struct findings *f)
 		       p->tracer ? " (a debugger holds it)" : "");
 }
 
-static void print_plan(const struct findings *f)
+/* What a method does, in words. */
+static const char *method_words(const char *method)
+{
+	static const struct {
+		const char *method, *words;
+	} all[] = {
+		{ "sites", "by probing the instructions that write the lock's owner" },
+		{ "watch", "by watching the lock's owner word" },
+		{ "probe", "by probing the scan for waiters" },
+		{ "symbol", "by probing the scan for waiters, found by its symbol" },
+		{ "recovered", "by probing the scan for waiters, found in the code" },
+		{ "calls", "by system calls between releasing the lock and wanting it again" },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(all); i++)
+		if (strcmp(all[i].method, method) == 0)
+			return all[i].words;
+	return method;
+}
+
+static void print_plans(const struct findings *f)
 {
 	printf("\nMeasurements%s\n", f->has_process ? " of this process" : "");
-	if (f->gvl.method)
-		printf("  gvl   %s%s\n", strcmp(f->gvl.method, "sites") == 0 ?
-		       "by probing the instructions that write the lock's owner" :
-		       "by watching the lock's owner word",
-		       f->gvl.check ? ", checked by watchpoints now and then" : "");
-	if (f->has_process && f->process_ok && f->te.nr_sites)
-		printf("        %zu candidate instructions%s\n", f->te.nr_sites,
-		       f->te.from_cache ? ", known from an earlier run" : "");
-	if (!f->gvl.method) {
-		printf("  gvl   NO\n");
-		print_why(&f->gvl.why);
+	for (enum part i = 0; i < PART_COUNT; i++) {
+		const struct plan *p = &f->plans[i];
+
+		printf("  %-7s%s%s\n", part_name(i), p->method ? method_words(p->method) : "NO",
+		       p->check ? ", checked by watchpoints now and then" : "");
+		if (!p->method)
+			print_why(&p->why);
+		else if (i == PART_GVL && f->process_ok && f->te.nr_sites)
+			printf("         %zu candidate instructions%s\n", f->te.nr_sites,
+			       f->te.from_cache ? ", known from an earlier run" : "");
 	}
-	printf("  close, block, copy   not in this version\n");
+	printf("  %-7snot in this version\n", "copy");
 }
 
 static void print_selftest(const struct findings *f)
@@ -262,17 +293,27 @@ static json_t *process_json(const struct findings *f)
 	return j;
 }
 
+static json_t *plans_json(const struct findings *f)
+{
+	json_t *all = json_object();
+
+	for (enum part i = 0; i < PART_COUNT; i++) {
+		const struct plan *p = &f->plans[i];
+		json_t *j = json_pack("{s:s?, s:s*}", "method", p->method, "check", p->check);
+
+		if (!p->method)
+			json_object_set_new(j, "reason", why_json(&p->why));
+		json_object_set_new(all, part_name(i), j);
+	}
+	return all;
+}
+
 static int print_json(const struct findings *f)
 {
-	json_t *gvl = f->gvl.method ? json_pack("{s:s}", "method", f->gvl.method) :
-				      json_pack("{s:n, s:o}", "method", "reason",
-						why_json(&f->gvl.why));
-	json_t *j = json_pack("{s:s, s:o, s:{s:o}}", "schema", "gvlscope.doctor/1", "machine",
-			      machine_json(f), "measurements", "gvl", gvl);
+	json_t *j = json_pack("{s:s, s:o, s:o}", "schema", "gvlscope.doctor/1", "machine",
+			      machine_json(f), "measurements", plans_json(f));
 	int err;
 
-	if (f->gvl.check)
-		json_object_set_new(gvl, "check", json_string(f->gvl.check));
 	if (f->has_process)
 		json_object_set_new(j, "process", process_json(f));
 	if (f->selftested) {
@@ -298,7 +339,7 @@ static int status(const struct findings *f)
 {
 	if (f->has_process && !f->process_ok)
 		return reason_status(f->process_error.reason);
-	if (!f->gvl.method)
+	if (!f->plans[PART_GVL].method)
 		return EXIT_CANNOT;
 	return f->selftested && !f->selftest.passed ? EXIT_RUNTIME : EXIT_DONE;
 }
@@ -318,7 +359,7 @@ int cmd_doctor(int argc, char **argv)
 	} else {
 		print_machine(f);
 		print_process(f);
-		print_plan(f);
+		print_plans(f);
 		print_selftest(f);
 	}
 	ret = status(f);

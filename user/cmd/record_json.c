@@ -83,18 +83,22 @@ static json_t *lost(const struct capture_totals *t)
 static json_t *cost(const struct capture_totals *t)
 {
 	const uint64_t *s = t->stats;
-	uint64_t hits = t->hits_sites + s[STAT_HIT_WATCH];
+	uint64_t hits = t->hits_sites + s[STAT_HIT_WATCH] + s[STAT_HIT_SCAN];
+	uint64_t runs = hits + s[STAT_HIT_SWITCH] + s[STAT_HIT_CALL];
 
-	return json_pack("{s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:I, s:f}",
+	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:I, s:f}",
 			 "hits", (json_int_t)hits,
 			 "hits_sites", (json_int_t)t->hits_sites,
 			 "hits_watch", (json_int_t)s[STAT_HIT_WATCH],
+			 "hits_close", (json_int_t)s[STAT_HIT_SCAN],
 			 "hits_switch", (json_int_t)s[STAT_HIT_SWITCH],
+			 "hits_call", (json_int_t)s[STAT_HIT_CALL],
+			 "walked_nodes", (json_int_t)s[STAT_WALKED],
 			 "ns_per_hit", hits ? (double)t->hits_ns / hits : 0.0,
 			 "uprobe_ns", t->cost.emulated_ns,
 			 "uprobe_stepped_ns", t->cost.stepped_ns,
 			 "watch_ns", t->cost.watch_ns,
-			 "bpf_ns", (json_int_t)((hits + s[STAT_HIT_SWITCH]) * t->cost.program_ns),
+			 "bpf_ns", (json_int_t)(runs * t->cost.program_ns),
 			 "target_share", t->target_share);
 }
 

@@ -31,3 +31,40 @@ struct plan plan_gvl(const struct facts *f, bool has_sites)
 			"not work");
 	return p;
 }
+
+struct plan plan_close(const struct facts *f, const struct plan *gvl, const struct closing *closing)
+{
+	struct plan p = { .method = "probe" };
+
+	if (!gvl->method)
+		return (struct plan){ .why = gvl->why };
+	if (!f->facts[FACT_UPROBE].ok)
+		return (struct plan){ .why = f->facts[FACT_UPROBE].why };
+	if (!closing)
+		return p;
+	p.method = closing_method(closing);
+	if (!p.method)
+		p.why = closing->why;
+	return p;
+}
+
+struct plan plan_block(const struct plan *gvl, const struct layout *layout)
+{
+	struct plan p = { .method = "calls" };
+
+	if (!gvl->method)
+		return (struct plan){ .why = gvl->why };
+	if (!layout || layout->thread_status >= 0)
+		return p;
+	p.method = NULL;
+	err_set(&p.why, REASON_LAYOUT_MISMATCH, -ENOENT,
+		"the debug symbols do not say where a thread's status is");
+	return p;
+}
+
+const char *part_name(enum part p)
+{
+	static const char *const names[PART_COUNT] = { "gvl", "close", "block" };
+
+	return names[p];
+}
