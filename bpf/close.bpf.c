@@ -71,7 +71,7 @@ static __noinline void tell_foreign(struct walk *w, __u64 thread, __u64 cfp)
 	r->rec.kind = EVENT_FOREIGN;
 	r->rec.thread = thread;
 	find_place(w, cfp, &r->waiter_iseq, &r->waiter_pc);
-	bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
+	bpf_ringbuf_submit(r, BPF_RB_FORCE_WAKEUP);	/* its lines can be read while it lives */
 }
 
 static __always_inline void tell_node(struct walk *w, __u64 thread, __u64 ec)

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "event/waiters.h"
 
+#include <errno.h>
+
 void waiters_release(struct waiters *w)
 {
 	map_release(&w->on_list);
@@ -20,7 +22,7 @@ int waiters_set(struct waiters *w, uint64_t thread, bool is_on_list)
 	if (!thread || is_on_list == (map_get(&w->on_list, thread) != NULL))
 		return 0;
 	if (is_on_list && map_put(&w->on_list, thread, 1))
-		return -1;
+		return -ENOMEM;
 	if (!is_on_list)
 		map_remove(&w->on_list, thread);
 	w->sum += is_on_list ? thread : -thread;
@@ -30,9 +32,8 @@ int waiters_set(struct waiters *w, uint64_t thread, bool is_on_list)
 int waiters_add(struct waiters *w, const struct event *ev)
 {
 	if (ev->kind == EVENT_MATCHED) {
-		/* the scan takes it from the list; one of an IO's own list never was on it */
-		if (map_get(&w->on_list, ev->thread))
-			w->matched_sum += ev->thread;
+		/* the scan took it from the list; it may have run since, told already: it counts here */
+		w->matched_sum += ev->thread;
 		return waiters_set(w, ev->thread, false);
 	}
 	if (ev->nr == 0)
