@@ -219,6 +219,7 @@ enum tracer_stat {
 	STAT_TRUNCATED_WALK,	/* a list was longer than MAX_WALK */
 	STAT_HIT_SCAN,		/* runs of the programs on a close's scan */
 	STAT_WALKED,		/* nodes visited by walks */
+	STAT_HIT_NOGVL,		/* runs of the program on rb_nogvl() */
 	STAT_HIT_CALL,		/* system calls that a target's known tasks entered */
 	STAT_COUNT
 };

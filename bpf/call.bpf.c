@@ -128,6 +128,31 @@ static __always_inline bool is_closing_call(__u32 nr)
 	return nr == calls.close || nr == calls.dup2 || nr == calls.dup3;
 }
 
+/* rb_nogvl(func, ...): the cookie says which register has func. */
+SEC("uprobe")
+int nogvl(struct pt_regs *ctx)
+{
+	struct task_key key = { .tgid = bpf_get_current_pid_tgid() >> 32 };
+	const struct target_cfg *t = bpf_map_lookup_elem(&targets, &key.tgid);
+	struct task_state *s;
+	struct rec *r;
+	int err = 0;
+
+	if (!t || t->source == SOURCE_NONE)
+		return 0;
+	stat_inc(STAT_HIT_NOGVL);
+	key.tid = current_tid(t);
+	s = bpf_map_lookup_elem(&tasks, &key);
+	r = s ? rec_reserve(t->id, EVENT_FUNCTION) : NULL;
+	if (!r)
+		return 0;
+	r->thread = reg(ctx, bpf_get_attach_cookie(ctx), &err);
+	r->tid = key.tid;
+	r->lock = s->lock - 1;
+	bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
+	return 0;
+}
+
 SEC("tp_btf/sys_enter")
 int BPF_PROG(sys_enter, struct pt_regs *regs, long id)
 {

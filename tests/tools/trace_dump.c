@@ -37,6 +37,8 @@ static const char *const names[EVENT_KIND_END] = {
 	[EVENT_CLOSE] = "CLOSE",
 	[EVENT_CLOSER] = "CLOSER",
 	[EVENT_FOREIGN] = "FOREIGN",
+	[EVENT_SYMBOL] = "SYMBOL",
+	[EVENT_FUNCTION] = "FUNCTION",
 };
 
 static void print_json(const char *name, const char *json)

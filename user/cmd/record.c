@@ -29,6 +29,7 @@ static const char usage[] =
 	"  -o, --output FILE        trace file, - for stdout (default gvlscope.gvs)\n"
 	"      --method METHOD      sites: learn by watching, then probe (default); watch: only watch\n"
 	"      --only LIST          measure only these: gvl, close, block (default: all; gvl always)\n"
+	"      --region-names       name the C functions that run without the lock (one more probe)\n"
 	"      --budget PCT         cost the process at most PCT percent of its time\n"
 	"      --children           follow forked processes\n"
 	"      --layout-from VER    try the layout of Ruby VER for an unknown version\n"
@@ -43,6 +44,7 @@ struct options {
 	int nr_pids;
 	uint64_t duration_ns;
 	const char *output;
+	unsigned int functions;	/* MEASURE_FUNCTIONS or 0 */
 	char **command;		/* NULL, or what follows -- */
 	bool quiet;
 	struct capture_options capture;
@@ -112,7 +114,7 @@ static int parse_method(const char *arg, enum method *out, struct err *e)
 	return err_set(e, REASON_USAGE, -EINVAL, "--method %s: not one of sites, watch", arg);
 }
 
-enum { OPT_COMM = 256, OPT_METHOD, OPT_ONLY, OPT_BUDGET, OPT_CHILDREN, OPT_LAYOUT, OPT_RING };
+enum { OPT_COMM = 256, OPT_METHOD, OPT_ONLY, OPT_REGIONS, OPT_BUDGET, OPT_CHILDREN, OPT_LAYOUT, OPT_RING };
 
 static const struct option long_options[] = {
 	{ "pid", required_argument, NULL, 'p' },
@@ -121,6 +123,7 @@ static const struct option long_options[] = {
 	{ "output", required_argument, NULL, 'o' },
 	{ "method", required_argument, NULL, OPT_METHOD },
 	{ "only", required_argument, NULL, OPT_ONLY },
+	{ "region-names", no_argument, NULL, OPT_REGIONS },
 	{ "budget", required_argument, NULL, OPT_BUDGET },
 	{ "children", no_argument, NULL, OPT_CHILDREN },
 	{ "layout-from", required_argument, NULL, OPT_LAYOUT },
@@ -207,6 +210,9 @@ static int parse_one(struct options *o, int opt, const char *arg, struct err *e)
 		return parse_method(arg, &o->capture.method, e);
 	case OPT_ONLY:
 		return parse_only(arg, &o->capture.measures, e);
+	case OPT_REGIONS:
+		o->functions = MEASURE_FUNCTIONS;
+		return 0;
 	case OPT_BUDGET:
 		return parse_budget(arg, &o->capture.budget, e);
 	case OPT_CHILDREN:
@@ -244,6 +250,8 @@ static int parse(struct options *o, int argc, char **argv, struct err *e)
 		if (err)
 			return err;
 	}
+	if (o->capture.measures & MEASURE_BLOCK)
+		o->capture.measures |= o->functions;
 	if (optind < argc)
 		o->command = argv + optind;
 	if (o->command && strcmp(o->output, "-") == 0)

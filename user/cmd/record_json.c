@@ -83,7 +83,7 @@ static json_t *lost(const struct capture_totals *t)
 static json_t *cost(const struct capture_totals *t)
 {
 	const uint64_t *s = t->stats;
-	uint64_t hits = t->hits_sites + s[STAT_HIT_WATCH] + s[STAT_HIT_SCAN];
+	uint64_t hits = t->hits_sites + s[STAT_HIT_WATCH] + s[STAT_HIT_SCAN] + s[STAT_HIT_NOGVL];
 	uint64_t runs = hits + s[STAT_HIT_SWITCH] + s[STAT_HIT_CALL];
 
 	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:I, s:f}",

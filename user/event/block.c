@@ -17,24 +17,30 @@ void blocks_release(struct blocks *b)
 	blocks_init(b, &b->window);
 }
 
-static struct block_group *group(struct blocks *b, uint32_t call, uint8_t file)
+static struct block_group *group(struct blocks *b, const struct thread_region *r)
 {
 	struct block_group *groups;
 
 	for (size_t i = 0; i < b->nr_groups; i++)
-		if (b->groups[i].call == call && b->groups[i].file == file)
+		if (b->groups[i].call == r->call && b->groups[i].file == r->file &&
+		    b->groups[i].function == r->function)
 			return &b->groups[i];
 	groups = realloc(b->groups, (b->nr_groups + 1) * sizeof(*groups));
 	if (!groups)
 		return NULL;
 	b->groups = groups;
-	groups[b->nr_groups] = (struct block_group){ .call = call, .file = file };
+	groups[b->nr_groups] = (struct block_group){
+		.call = r->call, .file = r->file, .function = r->function,
+	};
 	return &groups[b->nr_groups++];
 }
 
 void blocks_begin(struct thread *t, uint64_t ts_ns)
 {
-	t->region = (struct thread_region){ .start_ns = ts_ns, .call = BLOCK_NO_CALL };
+	t->region = (struct thread_region){
+		.start_ns = ts_ns, .call = BLOCK_NO_CALL, .function = t->next_function,
+	};
+	t->next_function = 0;
 }
 
 void blocks_call(struct thread *t, const struct event *ev)
@@ -57,7 +63,7 @@ int blocks_end(struct blocks *b, struct thread *t, uint64_t ts_ns)
 		return 0;
 	if (start < b->window.from_ns)
 		start = b->window.from_ns;
-	g = group(b, r->call, r->file);
+	g = group(b, r);
 	if (!g || dist_add(&g->ns, ts_ns - start))
 		return -ENOMEM;
 	g->is_short += ts_ns - start < BLOCK_SHORT_NS;

@@ -71,7 +71,7 @@ static void leave(struct closes *c, struct close_one *one, bool is_end)
 	forget(c, one);
 }
 
-/* The longest closes in order, those that were left by what is known of them. */
+/* The longest closes in order, without those that were left: how long they took is not known. */
 static void rank(struct closes *c, const struct close_one *one)
 {
 	size_t i = c->nr_worst < CLOSES_WORST ? c->nr_worst++ : CLOSES_WORST;

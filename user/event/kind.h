@@ -24,6 +24,8 @@ enum event_kind {
 	EVENT_CLOSE = 18,	/* tid's close(2) of fd, or dup(2) onto it, took dur_ns, until now */
 	EVENT_CLOSER = 19,	/* text = where task tid closes, for the EVENT_FOREIGNs that follow */
 	EVENT_FOREIGN = 20,	/* text = where thread, just told as matched, waits: in another IO */
+	EVENT_SYMBOL = 21,	/* the C function at address thread is called text */
+	EVENT_FUNCTION = 22,	/* task tid is about to run that at address thread without the lock */
 	EVENT_KIND_END
 };
 

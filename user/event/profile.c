@@ -22,6 +22,10 @@ void profile_release(struct profile *p)
 		threads_release(&p->targets[i]->threads);
 		waiters_release(&p->targets[i]->waiters);
 	}
+	for (size_t i = 0; i < p->functions.nr_slots; i++)
+		if (p->functions.slots[i].key)
+			free((void *)p->functions.slots[i].value);
+	map_release(&p->functions);
 	closes_release(&p->closes);
 	blocks_release(&p->blocks);
 	for (size_t i = 0; i < p->nr_locks; i++)
@@ -223,6 +227,36 @@ static int add_scan(struct profile *p, const struct event *ev)
 	return closes_scan(&p->closes, ev, owner ? owner->addr : 0, waiters_scan(&target->waiters, ev));
 }
 
+static int add_symbol(struct profile *p, const struct event *ev)
+{
+	char *name;
+
+	if (!ev->thread || map_get(&p->functions, ev->thread))
+		return 0;
+	name = strdup(ev->text);
+	if (!name || map_put(&p->functions, ev->thread, (uint64_t)name)) {
+		free(name);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+const char *profile_function(const struct profile *p, uint64_t addr)
+{
+	uint64_t *at = addr ? map_get(&p->functions, addr) : NULL;
+
+	return at ? (const char *)*at : NULL;
+}
+
+/* The thread that is about to release its lock. */
+static void add_function(struct profile *p, const struct event *ev)
+{
+	const struct lock *l = ev->lock < p->nr_locks ? p->locks[ev->lock] : NULL;
+
+	if (l && l->phase == LOCK_SEEN && l->hold.owner)
+		l->hold.owner->next_function = ev->thread;
+}
+
 static int add_lock(struct profile *p, const struct event *ev)
 {
 	struct lock *l = lock_get(p, ev);
@@ -312,6 +346,11 @@ static int add(struct profile *p, const struct event *ev)
 	case EVENT_CLOSER:
 	case EVENT_FOREIGN:
 		return closes_place(&p->closes, ev);
+	case EVENT_SYMBOL:
+		return add_symbol(p, ev);
+	case EVENT_FUNCTION:
+		add_function(p, ev);
+		return 0;
 	}
 	return 0;
 }

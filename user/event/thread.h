@@ -18,6 +18,7 @@
 /* What a thread does without the lock: event/block.h. */
 struct thread_region {
 	uint64_t start_ns;		/* 0: it does not */
+	uint64_t function;		/* address of the C function that it runs, 0: not known */
 	uint32_t call;
 	uint8_t file;
 	bool is_over;			/* and it waits for the lock, if it has to */
@@ -34,6 +35,7 @@ struct thread {
 	uint64_t handoff_ns;
 
 	struct thread_region region;
+	uint64_t next_function;		/* of the region that comes next */
 	uint64_t queued_ns;		/* since when, while it is queued */
 	struct thread *next_queued;
 	struct thread *prev_queued;

@@ -54,7 +54,7 @@ uint64_t waiters_scan(struct waiters *w, const struct event *ev)
 	uint64_t visited;
 
 	if (ev->flags & SCAN_PER_IO)
-		return ev->count;
+		return is_walked ? ev->count : WAITERS_UNKNOWN;
 	if (ev->flags & SCAN_BASE && is_walked) {
 		if (ev->count == 0)
 			waiters_forget(w);

@@ -277,7 +277,7 @@ static double hits_ns(const struct capture *c, const uint64_t stats[STAT_COUNT])
 	return tracer_site_hits(c->tracer, false) * (k->emulated_ns + k->program_ns) +
 	       tracer_site_hits(c->tracer, true) * (k->stepped_ns + k->program_ns) +
 	       stats[STAT_HIT_WATCH] * (k->watch_ns + k->program_ns) +
-	       stats[STAT_HIT_SCAN] * (k->emulated_ns + k->program_ns);
+	       (stats[STAT_HIT_SCAN] + stats[STAT_HIT_NOGVL]) * (k->emulated_ns + k->program_ns);
 }
 
 /* And with it what was run at their task switches and system calls, and over lists. */

@@ -47,8 +47,11 @@ static void take_lock_event(struct tracee *te, const struct event *ev)
 		return;
 	if (ev->kind == EVENT_OWNER || ev->kind == EVENT_QUEUE)
 		take_change(te, l, ev);
-	else if (l->open && !is_late(te, ev))
+	else if (l->open && !is_late(te, ev)) {
+		if (ev->kind == EVENT_FUNCTION)
+			symbols_need(te, ev->thread, ev->ts_ns);
 		pass_on(te, ev);
+	}
 }
 
 static void set_text(struct event *ev, const char *text)

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "probe/function.h"
 #include "probe/learn.h"
 #include "probe/lockstate.h"
 #include "util/clock.h"
@@ -254,6 +255,23 @@ static void start_closing(struct tracee *te)
 	te->measures &= ~MEASURE_CLOSE;
 }
 
+/* rb_nogvl() is exported by every Ruby from 2.7 on (include/ruby/thread.h). */
+static void start_functions(struct tracee *te)
+{
+	const struct object *o = &te->ruby.object;
+	struct held arg = held_begin(0, sizeof(void *));
+	auto_release(function_release) struct function f = { 0 };
+	struct place p;
+	uint64_t vaddr, cookie;
+
+	if (object_symbol(o, "rb_nogvl", &vaddr, NULL) || function_load(&f, o, vaddr) ||
+	    function_entry(&p, &f, &arg))
+		return;
+	cookie = insn_reg_slot(p.reg);
+	tracer_probe(te->tracer, &te->nogvl, PROGRAM_NOGVL, UPROBE_AT, te->pid, o->open_path, &p.offset,
+		     &cookie, 1, NULL);
+}
+
 int tracee_start(struct tracee *te, struct err *e)
 {
 	uint64_t now = clock_now_ns();
@@ -265,6 +283,8 @@ int tracee_start(struct tracee *te, struct err *e)
 		return err;
 	if (te->measures & MEASURE_CLOSE)
 		start_closing(te);
+	if (te->measures & MEASURE_FUNCTIONS)
+		start_functions(te);
 	for (uint32_t i = 0; i < te->nr_locks; i++) {
 		/* whatever was known of it is out of date */
 		tracer_lock(te->tracer, te->locks[i].id)->owner = OWNER_UNKNOWN;
@@ -295,6 +315,7 @@ uint64_t tracee_pause(struct tracee *te)
 	set_source(te, SOURCE_NONE, NULL);
 	close_watches(te);
 	closing_remove(&te->closing);
+	uprobes_detach(&te->nogvl);
 	uprobes_detach(&te->proven);
 	if (te->is_regrouped)		/* some of these are proven by now, and hit */
 		uprobes_detach(&te->candidates);
@@ -479,6 +500,7 @@ void tracee_init(struct tracee *te, struct tracer *t, uint16_t id, pid_t pid, en
 		.tracer = t, .id = id, .pid = pid, .method = method,
 		.resume = SOURCE_WATCH, .proven = UPROBES_NONE, .candidates = UPROBES_NONE,
 		.closing = { .enter = UPROBES_NONE, .leave = UPROBES_NONE },
+		.nogvl = UPROBES_NONE,
 		.check_period_ns = LEARN_CHECK_PERIOD_NS,
 		.ruby = { .proc = { .pidfd = -1 } },
 	};
@@ -535,6 +557,7 @@ void tracee_free(struct tracee *te)
 	tracee_forget(te);
 	ruby_release(&te->ruby);
 	names_release(&te->names);
+	symbols_release(&te->symbols);
 	free(te->locks);
 	te->locks = NULL;
 	te->nr_locks = 0;

@@ -10,6 +10,7 @@
 #include "probe/closing.h"
 #include "probe/names.h"
 #include "probe/site.h"
+#include "probe/symbols.h"
 #include "probe/tracer.h"
 #include "target/ruby.h"
 #include "util/err.h"
@@ -28,6 +29,7 @@ enum measure {
 	MEASURE_CLOSE = 1 << 0,
 	MEASURE_BLOCK = 1 << 1,
 	MEASURE_ALL = MEASURE_CLOSE | MEASURE_BLOCK,
+	MEASURE_FUNCTIONS = 1 << 2,	/* which C functions regions run */
 };
 
 const char *method_name(enum method m);
@@ -70,6 +72,8 @@ struct tracee {
 	bool follow;
 	unsigned int measures;	/* enum measure; what cannot be had is left out */
 	struct closing closing;
+	struct uprobes nogvl;
+	struct symbols symbols;
 	bool is_self_owner;	/* up to 3.2: the new owner writes the word itself */
 	struct tracee_lock *locks;
 	uint32_t nr_locks;

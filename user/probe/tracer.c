@@ -65,7 +65,7 @@ static int explain(int err, struct err *e)
 }
 
 struct by_hand {
-	struct bpf_program *progs[5];
+	struct bpf_program *progs[6];
 };
 
 /* Programs that are attached where and when they are wanted. */
@@ -73,7 +73,7 @@ static struct by_hand by_hand(const struct tracer *t)
 {
 	return (struct by_hand){ {
 		t->skel->progs.site_hit, t->skel->progs.watch_hit, t->skel->progs.hold,
-		t->skel->progs.scan_enter, t->skel->progs.scan_leave,
+		t->skel->progs.scan_enter, t->skel->progs.scan_leave, t->skel->progs.nogvl,
 	} };
 }
 
@@ -264,10 +264,13 @@ int tracer_probe(struct tracer *t, struct uprobes *u, enum program program, enum
 		 pid_t tgid, const char *path, const uint64_t *offsets, const uint64_t *cookies, size_t n,
 		 struct err *e)
 {
-	const struct bpf_program *prog = program == PROGRAM_SCAN_ENTER ? t->skel->progs.scan_enter :
-									  t->skel->progs.scan_leave;
+	const struct bpf_program *const progs[] = {
+		[PROGRAM_SCAN_ENTER] = t->skel->progs.scan_enter,
+		[PROGRAM_SCAN_LEAVE] = t->skel->progs.scan_leave,
+		[PROGRAM_NOGVL] = t->skel->progs.nogvl,
+	};
 
-	return uprobes_attach(u, bpf_program__fd(prog), t->is_multi, where, tgid, path, offsets, cookies, n,
+	return uprobes_attach(u, bpf_program__fd(progs[program]), t->is_multi, where, tgid, path, offsets, cookies, n,
 			      e);
 }
 

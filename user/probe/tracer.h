@@ -59,7 +59,7 @@ int tracer_watch(struct tracer *t, struct watch *w, uint64_t addr, enum word wor
 int tracer_probe_sites(struct tracer *t, struct uprobes *u, pid_t tgid, const char *path,
 		       struct site *sites, size_t n, enum site_state state, uint32_t generation,
 		       struct err *e);
-enum program { PROGRAM_SCAN_ENTER, PROGRAM_SCAN_LEAVE };
+enum program { PROGRAM_SCAN_ENTER, PROGRAM_SCAN_LEAVE, PROGRAM_NOGVL };
 
 /* Places one of the other programs. As uprobes_attach(). */
 int tracer_probe(struct tracer *t, struct uprobes *u, enum program program, enum uprobe_where where,

@@ -50,6 +50,18 @@ json_t *report_close_json(const struct report *r)
 			 "cost_is", report_close_cost(c), "worst", list, "foreign_at", places);
 }
 
+static json_t *group(const struct report *r, const struct block_group *g, const char *arch)
+{
+	const char *function = profile_function(r->profile, g->function);
+	json_t *j = json_pack("{s:s, s:s, s:o, s:o, s:o}", "call", call_name(g->call, arch).text,
+			      "file", file_kind_name(g->file), "count", json_number(g->ns.count),
+			      "ns", json_dist(&g->ns), "short", json_number(g->is_short));
+
+	if (j && function)
+		json_object_set_new(j, "function", json_string(clean(function).text));
+	return j;
+}
+
 json_t *report_block_json(const struct report *r)
 {
 	const struct blocks *b = &r->profile->blocks;
@@ -60,11 +72,7 @@ json_t *report_block_json(const struct report *r)
 	struct dist all;
 
 	for (size_t i = 0; groups && i < b->nr_groups; i++)
-		json_array_append_new(list, json_pack("{s:s, s:s, s:o, s:o, s:o}",
-			"call", call_name(groups[i]->call, arch ? arch : "").text,
-			"file", file_kind_name(groups[i]->file),
-			"count", json_number(groups[i]->ns.count), "ns", json_dist(&groups[i]->ns),
-			"short", json_number(groups[i]->is_short)));
+		json_array_append_new(list, group(r, groups[i], arch ? arch : ""));
 	free(groups);
 	if (blocks_sum(b, &all, &nr_short) == 0)
 		j = json_pack("{s:o, s:o, s:o, s:o, s:O}", "count", json_number(all.count),
