@@ -49,7 +49,7 @@ usage 'report without a file' 'give one trace file'
 usage 'report of two files' 'give one trace file' "$good" "$good"
 usage 'an unknown format lists those that are known' 'html: not one of text, json, markdown' \
 	-f html "$good"
-usage 'an unknown --by' 'call: not one of thread' --by call "$good"
+usage 'an unknown --by' 'frame: not one of thread, call' --by frame "$good"
 usage 'an unknown option' '--frob: unknown option' --frob "$good"
 usage 'an option without its value' 'missing value' "$good" --from
 usage 'a time that is no number' '12x: not a number of nanoseconds' --from 12x "$good"
@@ -118,6 +118,15 @@ gvlscope report -f json "$tmp/none.gvs" >"$tmp/none.json"
 "$gen" any "$tmp/any.gvs" 3000 >/dev/null
 exits 'a capture of any events' 0 gvlscope report "$tmp/any.gvs"
 gvlscope report -f json "$tmp/any.gvs" >"$tmp/any.json"
+
+exits '--by call' 0 gvlscope report --by call "$tmp/any.gvs"
+cp "$tmp/out" "$tmp/by_call"
+is '--by call has no tables of threads' "$(grep -c '^thread .*holds' "$tmp/by_call")" 0
+is '--by call has all calls' \
+	"$(awk '/^call +file/ { on = 1; next } /^$/ { on = 0 } on { n++ } END { print n + 0 }' "$tmp/by_call")" \
+	"$(json "$tmp/any.json" 'len(d["block"]["by"])')"
+exits '--by thread' 0 gvlscope report --by thread "$good"
+check '--by thread is the default' cmp "$tmp/out" "$tmp/good.text"
 
 # The middle of the capture, by the clock of its events.
 first=123456789012345

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* What a report says of a capture, in every format. */
-#include "tests/unit/events.h"
+#include "tests/unit/reports.h"
 
 #include <stdlib.h>
 
 #include "render/clean.h"
-#include "render/report.h"
 #include "render/unit.h"
 #include "util/scope.h"
 
@@ -50,54 +49,6 @@ static void feed_second(struct feed *f)
 	end(f, 6000 * MS);
 }
 
-/* Builds the report of what was fed, in one format: 'j', 't' or 'm'. Free it. */
-static char *report_of(struct feed *f, const char *with_facts, const char *with_totals, char format)
-{
-	struct report r = { 0 };
-	struct err e = { 0 };
-	char *text = NULL;
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
-	int err;
-
-	assert_non_null(out);
-	feed_lock(f);
-	err = report_init(&r, &(struct report_source){ .facts = with_facts, .totals = with_totals,
-			  .is_complete = with_totals, .profile = &f->p }, &e);
-	if (!err)
-		err = format == 'j' ? report_json(&r, out, &e) :
-		      format == 'm' ? report_markdown(&r, out, &e) :
-				      report_text(&r, out, false, &e);
-	if (err)
-		fail_msg("%s", e.msg);
-	fclose(out);
-	report_release(&r);
-	return text;
-}
-
-static json_t *json_of(struct feed *f, const char *with_facts, const char *with_totals)
-{
-	auto_free char *text = report_of(f, with_facts, with_totals, 'j');
-	json_error_t error;
-	json_t *j = json_loads(text, JSON_REJECT_DUPLICATES, &error);
-
-	if (!j)
-		fail_msg("line %d: %s", error.line, error.text);
-	return j;
-}
-
-static void has(const char *text, const char *part)
-{
-	if (!strstr(text, part))
-		fail_msg("want \"%s\" in:\n%s", part, text);
-}
-
-static void has_not(const char *text, const char *part)
-{
-	if (strstr(text, part))
-		fail_msg("do not want \"%s\" in:\n%s", part, text);
-}
-
 static void the_text_says_it_plainly(void **s)
 {
 	auto_free char *text = NULL;
@@ -138,15 +89,6 @@ static void the_text_says_it_plainly(void **s)
 "worker 1        102      1  50.0 ms   5.0 %     0 ns      1  600 ms  50.0 ms   4.3 %\n"
 "0x7f0000003000    -      1   150 ms  15.0 %  20.0 ms      1  550 ms     0 ns     0 %\n");
 	feed_release(&f);
-}
-
-static uint64_t number(const json_t *object, const char *key)
-{
-	json_t *j = json_object_get(object, key);
-
-	if (!json_is_integer(j))
-		fail_msg("%s is no number", key);
-	return json_integer_value(j);
 }
 
 static void the_json_has_every_figure(void **s)
@@ -429,24 +371,6 @@ static void facts_that_are_no_object_are_damage(void **s)
 		}
 	}
 	feed_release(&f);
-}
-
-static size_t widest(const char *text)
-{
-	size_t most = 0;
-
-	while (*text) {
-		size_t len = strcspn(text, "\n");
-		char line[4096];
-
-		assert_true(len < sizeof(line));
-		memcpy(line, text, len);
-		line[len] = '\0';
-		if (clean_width(line) > most)
-			most = clean_width(line);
-		text += len + (text[len] == '\n');
-	}
-	return most;
 }
 
 /* Many Ractors, many threads, long names, large numbers. */

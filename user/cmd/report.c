@@ -18,7 +18,8 @@ static const char usage[] =
 	"Says what a trace file of `gvlscope record` holds; FILE - is standard input.\n"
 	"\n"
 	"  -f, --format FORMAT      text (default), json or markdown\n"
-	"      --by WHAT            thread (default): who held the lock and who waited\n"
+	"      --by WHAT            thread (default): who held the lock and who waited;\n"
+	"                           call: all calls for which threads released it\n"
 	"      --from NS, --to NS   only this part of the capture (CLOCK_MONOTONIC, ns)\n"
 	"  -h, --help\n";
 
@@ -34,6 +35,7 @@ static const char *const formats[FORMAT_COUNT] = { "text", "json", "markdown" };
 struct report_options {
 	const char *path;
 	enum format format;
+	enum report_by by;
 	struct lock_window window;
 };
 
@@ -59,6 +61,17 @@ static int parse_format(const char *arg, enum format *out, struct err *e)
 	return err_set(e, REASON_USAGE, -EINVAL, "-f %s: not one of text, json, markdown", arg);
 }
 
+static int parse_by(const char *arg, enum report_by *out, struct err *e)
+{
+	if (strcmp(arg, "thread") == 0)
+		*out = REPORT_BY_THREAD;
+	else if (strcmp(arg, "call") == 0)
+		*out = REPORT_BY_CALL;
+	else
+		return err_set(e, REASON_USAGE, -EINVAL, "--by %s: not one of thread, call", arg);
+	return 0;
+}
+
 static int parse_ns(const char *option, const char *arg, uint64_t *out, struct err *e)
 {
 	if (parse_u64(arg, out))
@@ -73,9 +86,7 @@ static int parse_one(struct report_options *o, int opt, char **argv, struct err 
 	case 'f':
 		return parse_format(optarg, &o->format, e);
 	case OPT_BY:
-		if (strcmp(optarg, "thread") == 0)
-			return 0;
-		return err_set(e, REASON_USAGE, -EINVAL, "--by %s: not one of thread", optarg);
+		return parse_by(optarg, &o->by, e);
 	case OPT_FROM:
 		return parse_ns("--from", optarg, &o->window.from_ns, e);
 	case OPT_TO:
@@ -182,7 +193,8 @@ static int report(const struct report_options *o, struct err *e)
 	if (!err)
 		err = report_init(&r, &(struct report_source){
 			.facts = trace_facts(reader), .totals = trace_totals(reader),
-			.is_complete = trace_complete(reader), .profile = &profile }, e);
+			.is_complete = trace_complete(reader), .profile = &profile,
+			.by = o->by }, e);
 	return err ? err : print(o, &r, e);
 }
 

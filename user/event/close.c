@@ -62,12 +62,9 @@ static bool needs_call(const struct close_one *one)
 }
 
 /* A close that is over without close(2). */
-static void leave(struct closes *c, struct close_one *one, bool is_end)
+static void leave(struct closes *c, struct close_one *one)
 {
-	if (needs_call(one) && is_inside(c, one->start_ns)) {
-		c->orphans += !is_end;
-		c->unfinished += is_end;
-	}
+	c->orphans += needs_call(one) && is_inside(c, one->start_ns);
 	forget(c, one);
 }
 
@@ -102,7 +99,7 @@ int closes_scan(struct closes *c, const struct event *ev, uint64_t thread, uint6
 	struct close_one *one = open_of(c, ev->target, ev->tid);
 
 	if (one)
-		leave(c, one, false);
+		leave(c, one);
 	one = malloc(sizeof(*one));
 	if (!one)
 		return -ENOMEM;
@@ -193,11 +190,12 @@ void closes_exit(struct closes *c, uint16_t target, uint32_t tid)
 	struct close_one *one = open_of(c, target, tid);
 
 	if (one)
-		leave(c, one, false);
+		leave(c, one);
 }
 
 void closes_finish(struct closes *c)
 {
+	c->unfinished = 0;
 	for (size_t i = 0; i < c->open.nr_slots; i++) {
 		struct map_slot *slot = &c->open.slots[i];
 		struct close_one *one = (struct close_one *)slot->value;

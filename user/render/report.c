@@ -236,7 +236,7 @@ int report_init(struct report *r, const struct report_source *src, struct err *e
 	json_t *capture;
 	int err;
 
-	*r = (struct report){ .profile = src->profile, .is_complete = src->is_complete };
+	*r = (struct report){ .profile = src->profile, .is_complete = src->is_complete, .by = src->by };
 	err = parse(&r->facts, src->facts ? src->facts : "{}", "facts", e);
 	if (!err && src->totals)
 		err = parse(&r->totals, src->totals, "totals", e);

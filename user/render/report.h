@@ -10,8 +10,15 @@
 #include <stdio.h>
 
 #include "event/profile.h"
+#include "render/clean.h"
 #include "render/doc.h"
 #include "util/err.h"
+
+/* What the text's tables go into. */
+enum report_by {
+	REPORT_BY_THREAD,
+	REPORT_BY_CALL,		/* all blocking regions instead of threads */
+};
 
 /* A trace once it is read. The texts come from the file: anything may be in them, or NULL. */
 struct report_source {
@@ -19,6 +26,7 @@ struct report_source {
 	const char *totals;		/* NULL: the file was cut */
 	bool is_complete;
 	const struct profile *profile;	/* finished */
+	enum report_by by;
 };
 
 struct report_lock {
@@ -40,6 +48,7 @@ struct report {
 	bool is_loss_known;
 	bool has_window;
 	bool has_close, has_block;		/* measured */
+	enum report_by by;
 	const struct profile *profile;
 	struct report_lock *locks;		/* those with the most waiting first */
 	size_t nr_locks;
@@ -65,7 +74,11 @@ bool report_visited_exact(const struct report *r);
 /* What the time of closes went for most: "scan", "wait", "syscall" or "other". */
 const char *report_close_cost(const struct closes *c);
 
-/* What text and markdown both print. */
+/* What text and markdown both print, and the sections of it on what was measured of these. */
 void report_doc(const struct report *r, struct doc *d);
+void report_close_doc(const struct report *r, struct doc *d);
+void report_block_doc(const struct report *r, struct doc *d);
+
+struct clean report_thread_name(const struct thread *t);	/* its address where it has none */
 
 #endif

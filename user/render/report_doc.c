@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The report for people: an honest header; for each lock a diagnosis, its figures, its threads. */
+/*
+ * The report for people: an honest header; for each lock a diagnosis, its figures, its threads; what
+ * else was measured.
+ */
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
@@ -107,6 +110,8 @@ static bool add_cause(struct doc *d, const char *key, uint64_t n, const char *la
 		{ "unreadable", "events, because memory could not be read" },
 		{ "task_table", "tasks, because the table of tasks was full" },
 		{ "lock_table", "locks, because the table of locks was full" },
+		{ "closes", "closes, because the table of closes was full or memory could not be read" },
+		{ "truncated_walk", "walks over a list of waiters, ended early because it was too long" },
 		{ "gap_events", "lock events, missing in the sequence" },
 		{ "gaps", "times that what is seen ends before missing events" },
 		{ "queue_mismatch", "threads that entered or left the queue unseen" },
@@ -164,7 +169,7 @@ static void add_cost(struct doc *d, const struct report *r)
 		 unit_ns((uint64_t)(ns + 0.5)).text);
 }
 
-static struct clean thread_name(const struct thread *t)
+struct clean report_thread_name(const struct thread *t)
 {
 	struct clean name = clean(t->name);
 
@@ -195,7 +200,7 @@ static void add_culprit(struct doc *d, const struct report_lock *l)
 	else
 		doc_more(d, "%s of the waiting was caused by thread %s (%s).",
 			 share > 0.5 ? "Most" : "The largest part",
-			 thread_name(l->threads[0]).text, unit_share(share).text);
+			 report_thread_name(l->threads[0]).text, unit_share(share).text);
 }
 
 static void add_diagnosis(struct doc *d, const struct report_lock *l)
@@ -290,7 +295,7 @@ static void add_dists(struct doc *d, const struct lock_totals *t)
 
 static void add_thread(struct doc *d, const struct thread *t, const struct lock_totals *of)
 {
-	doc_cell(d, "%s", thread_name(t).text);
+	doc_cell(d, "%s", report_thread_name(t).text);
 	if (t->tid)
 		doc_cell(d, "%" PRIu32, t->tid);
 	else
@@ -350,7 +355,8 @@ static void add_lock(struct doc *d, const struct report *r, const struct report_
 	add_diagnosis(d, l);
 	add_shares(d, &l->lock->totals);
 	add_dists(d, &l->lock->totals);
-	add_threads(d, l);
+	if (r->by == REPORT_BY_THREAD)
+		add_threads(d, l);
 }
 
 static void add_title(struct doc *d, const struct report *r)
@@ -378,6 +384,8 @@ void report_doc(const struct report *r, struct doc *d)
 	if (!r->nr_locks)
 		doc_paragraph(d, "This capture has no event of a lock: no Ruby code ran while it "
 			      "was made, or nothing could be traced.");
+	report_close_doc(r, d);
+	report_block_doc(r, d);
 }
 
 static int print(const struct report *r, FILE *out, bool is_markdown, bool is_bold, struct err *e)
