@@ -226,23 +226,22 @@ static __always_inline void tell_scan(const struct target_cfg *t, struct close_s
 	bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
 }
 
-/* From 4.0: looks into the IO itself. True if there is something to scan, which then takes its time. */
-static __always_inline bool enter_io(const struct target_cfg *t, struct close_state *c, __u64 io,
-				     __u32 tid, const struct task_state *s)
+/* From 4.0: looks into the IO itself. Where there is nothing to scan, that takes no time. */
+static __always_inline void enter_io(const struct target_cfg *t, struct close_state *c, __u64 io,
+				     __u32 tid, const struct task_state *s, int *err)
 {
-	int err = 0;
+	__u64 closing_ec = user_u64(io + t->close.io_closing_ec, err);
+	__u64 fork_gen = user_u64(io + t->close.io_fork_gen, err);
 
-	c->flags |= SCAN_PER_IO | SCAN_WALKED;
-	c->fd = user_u32(io + t->close.io_fd, &err);
-	if (err)
-		stat_inc(STAT_LOST_CLOSE);
+	c->flags |= SCAN_PER_IO | SCAN_WALKED | SCAN_UNTIMED;
+	c->fd = user_u32(io + t->close.io_fd, err);
 	/* another one is closing it, or the list is from before a fork: as the scan itself decides */
-	if (err || user_u64(io + t->close.io_closing_ec, &err) ||
-	    user_u64(io + t->close.io_fork_gen, &err) != user_u64(t->vm_fork_gen, &err) || err)
-		return false;
+	if (closing_ec || fork_gen != user_u64(t->vm_fork_gen, err) || *err)
+		return;
 	walk_matched(t, c, tid, s, io + t->close.io_waiters);
 	c->count = c->matched;
-	return c->count;
+	if (c->count)
+		c->flags &= ~SCAN_UNTIMED;
 }
 
 static __always_inline const struct target_cfg *closing_target(__u32 tgid)
@@ -261,7 +260,6 @@ int scan_enter(struct pt_regs *ctx)
 	const struct target_cfg *t = closing_target(key.tgid);
 	struct close_state c = { 0 };
 	struct task_state *s;
-	bool is_timed = true;
 	int err = 0;
 
 	if (!t)
@@ -271,10 +269,6 @@ int scan_enter(struct pt_regs *ctx)
 	s = task_state(key.tgid, key.tid, 1);
 	arg = reg(ctx, SCAN_ARG(cookie), &err);
 	from = user_u64(PT_REGS_SP(ctx) + SCAN_SHIFT(cookie), &err);
-	if (err) {
-		stat_inc(STAT_LOST_CLOSE);
-		return 0;
-	}
 	if (from >= t->alone_start && from < t->alone_end)
 		c.flags |= SCAN_ALONE;
 	if (t->waiters) {
@@ -282,13 +276,15 @@ int scan_enter(struct pt_regs *ctx)
 		c.busy = reg(ctx, SCAN_LIST(cookie), &err);
 		walk_all(t, &c, key.tid, s);
 	} else {
-		is_timed = enter_io(t, &c, arg, key.tid, s);
+		enter_io(t, &c, arg, key.tid, s, &err);
+	}
+	if (err) {
+		stat_inc(STAT_LOST_CLOSE);
+		return 0;
 	}
 	c.start_ns = bpf_ktime_get_ns();
-	if (!is_timed) {
-		c.flags |= SCAN_UNTIMED;
+	if (c.flags & SCAN_UNTIMED)
 		tell_scan(t, &c, key.tid, s, c.start_ns);
-	}
 	if (bpf_map_update_elem(&closes, &key, &c, BPF_ANY))
 		stat_inc(STAT_LOST_CLOSE);
 	return 0;

@@ -168,7 +168,25 @@ static void the_rest_is_named_where_it_costs_most(void **s)
 	SCAN(&f, .ts = 1100 * MS, .dur = 1 * MS, .tid = TID, .fd = FD);
 	call_close(&f, 1110 * MS, 1 * MS, TID, FD, 0);
 	costs(&f, "other", "went into what lies between scan and close(2):\n"
-	      "writing of buffered output, Ruby's own work, and what the probes there cost.");
+	      "writing of buffered output, and Ruby's own work.");
+	feed_release(&f);
+}
+
+static void what_the_probes_took_names_nothing(void **s)
+{
+	auto_free char *text = NULL;
+	struct feed f;
+
+	(void)s;
+	begin(&f);
+	SCAN(&f, .ts = 1100 * MS, .dur = 1 * MS, .tid = TID, .fd = FD);
+	call_close(&f, 1103 * MS, 10000, TID, FD, 0);
+	text = report_of(&f, facts, "{\"cost\": {\"uprobe_ns\": 900000}}", 't');
+	has(text, "(64.5 %) went into what lies");
+	has(text, "without what the probes took");
+	free(text);
+	text = report_of(&f, facts, "{\"cost\": {\"uprobe_ns\": 999000}}", 't');
+	has(text, "went into close(2)");
 	feed_release(&f);
 }
 
@@ -455,6 +473,7 @@ int main(void)
 		cmocka_unit_test(waiting_is_named_where_it_costs_most),
 		cmocka_unit_test(close_2_is_named_where_it_costs_most),
 		cmocka_unit_test(the_rest_is_named_where_it_costs_most),
+		cmocka_unit_test(what_the_probes_took_names_nothing),
 		cmocka_unit_test(distributions_and_the_longest_closes_are_shown),
 		cmocka_unit_test(what_ruby_4_will_do_otherwise_is_a_warning),
 		cmocka_unit_test(what_is_not_certain_is_said),

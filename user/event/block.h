@@ -19,7 +19,7 @@
 struct block_group {
 	uint32_t call;		/* system call number, or BLOCK_NO_CALL: it only computed */
 	uint8_t file;		/* enum file_kind */
-	uint64_t function;	/* its address, 0: not known; profile_function() names it */
+	uint64_t function;	/* for profile_function(); 0: not known */
 	uint64_t is_short;	/* shorter than BLOCK_SHORT_NS */
 	struct dist ns;
 };

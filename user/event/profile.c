@@ -123,6 +123,7 @@ static int add_regions(struct profile *p, struct lock *l, const struct event *ev
 	}
 	if (!t || t == last)
 		return 0;
+	t->next_function = 0;
 	if (blocks_end(&p->blocks, t, l->mark_ns) || waiters_set(w, t->addr, false))
 		return -ENOMEM;
 	blocks_waited(&p->blocks, t, queued_ns, l->mark_ns);
@@ -227,23 +228,30 @@ static int add_scan(struct profile *p, const struct event *ev)
 	return closes_scan(&p->closes, ev, owner ? owner->addr : 0, waiters_scan(&target->waiters, ev));
 }
 
+/* Addresses of user space have 47 bits, or 56 where asked for, which nobody's libraries do. */
+static uint64_t function_key(uint16_t target, uint64_t addr)
+{
+	return addr ? addr ^ (uint64_t)target << 48 : 0;
+}
+
 static int add_symbol(struct profile *p, const struct event *ev)
 {
+	uint64_t key = function_key(ev->target, ev->thread);
 	char *name;
 
-	if (!ev->thread || map_get(&p->functions, ev->thread))
+	if (!ev->thread || map_get(&p->functions, key))
 		return 0;
 	name = strdup(ev->text);
-	if (!name || map_put(&p->functions, ev->thread, (uint64_t)name)) {
+	if (!name || map_put(&p->functions, key, (uint64_t)name)) {
 		free(name);
 		return -ENOMEM;
 	}
 	return 0;
 }
 
-const char *profile_function(const struct profile *p, uint64_t addr)
+const char *profile_function(const struct profile *p, uint64_t key)
 {
-	uint64_t *at = addr ? map_get(&p->functions, addr) : NULL;
+	uint64_t *at = key ? map_get(&p->functions, key) : NULL;
 
 	return at ? (const char *)*at : NULL;
 }
@@ -254,7 +262,7 @@ static void add_function(struct profile *p, const struct event *ev)
 	const struct lock *l = ev->lock < p->nr_locks ? p->locks[ev->lock] : NULL;
 
 	if (l && l->phase == LOCK_SEEN && l->hold.owner)
-		l->hold.owner->next_function = ev->thread;
+		l->hold.owner->next_function = function_key(ev->target, ev->thread);
 }
 
 static int add_lock(struct profile *p, const struct event *ev)

@@ -35,7 +35,7 @@ struct profile {
 	size_t nr_locks;		/* slots of locks */
 	struct profile_target **targets;	/* by id; NULL where there is none */
 	size_t nr_targets;
-	struct map functions;		/* by address: name, heap */
+	struct map functions;		/* by target and address: name, heap */
 	struct closes closes;
 	struct blocks blocks;
 	uint64_t first_ns;		/* of all events of locks; UINT64_MAX: none */
@@ -54,8 +54,8 @@ int profile_add(struct profile *p, const struct event *ev, struct err *e);
 /* After the last event. 0 or -ENOMEM with @e set. */
 int profile_finish(struct profile *p, struct err *e);
 
-/* The name of the C function at @addr, raw bytes from outside; NULL where it is not known. */
-const char *profile_function(const struct profile *p, uint64_t addr);
+/* The name of a group's function, raw bytes from outside; NULL where it is not known. */
+const char *profile_function(const struct profile *p, uint64_t key);
 
 /* The threads of @l that did anything, by blame, then by time held. NULL when out of memory. */
 const struct thread **profile_threads(const struct lock *l, size_t *nr);

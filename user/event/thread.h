@@ -18,7 +18,7 @@
 /* What a thread does without the lock: event/block.h. */
 struct thread_region {
 	uint64_t start_ns;		/* 0: it does not */
-	uint64_t function;		/* address of the C function that it runs, 0: not known */
+	uint64_t function;		/* that it runs, for profile_function(); 0: not known */
 	uint32_t call;
 	uint8_t file;
 	bool is_over;			/* and it waits for the lock, if it has to */

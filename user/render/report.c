@@ -214,21 +214,35 @@ bool report_visited_exact(const struct report *r)
 	return p->closes.visited_unknown == 0;
 }
 
-const char *report_close_cost(const struct closes *c)
+static uint64_t less(uint64_t ns, double by)
 {
-	const struct {
-		const char *name;
-		uint64_t ns;
-	} parts[] = {
-		{ "scan", c->scan.sum }, { "wait", c->wait.sum }, { "syscall", c->call.sum },
-		{ "other", c->other_ns },
-	};
-	size_t most = 0;
+	return by < ns ? ns - by : 0;
+}
 
-	for (size_t i = 1; i < ARRAY_LEN(parts); i++)
-		if (parts[i].ns > parts[most].ns)
+/* One trap is counted with each scan, about two between it and close(2). */
+uint64_t report_close_parts(const struct report *r, uint64_t ns[CLOSE_PARTS])
+{
+	const struct closes *c = &r->profile->closes;
+	double trap_ns = json_number_value(json_object_get(r->cost, "uprobe_ns"));
+	uint64_t sum = 0;
+
+	ns[CLOSE_SCAN] = less(c->scan.sum, trap_ns * c->scan.count);
+	ns[CLOSE_WAIT] = c->wait.sum;
+	ns[CLOSE_SYSCALL] = c->call.sum;
+	ns[CLOSE_OTHER] = less(c->other_ns, 2 * trap_ns * c->total.count);
+	for (enum close_part i = 0; i < CLOSE_PARTS; i++)
+		sum += ns[i];
+	return sum;
+}
+
+enum close_part report_close_largest(const uint64_t ns[CLOSE_PARTS])
+{
+	enum close_part most = 0;
+
+	for (enum close_part i = 1; i < CLOSE_PARTS; i++)
+		if (ns[i] > ns[most])
 			most = i;
-	return parts[most].name;
+	return most;
 }
 
 int report_init(struct report *r, const struct report_source *src, struct err *e)

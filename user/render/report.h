@@ -71,8 +71,11 @@ json_t *report_block_json(const struct report *r);
 /* True if how many waiters each close visited is certain. */
 bool report_visited_exact(const struct report *r);
 
-/* What the time of closes went for most: "scan", "wait", "syscall" or "other". */
-const char *report_close_cost(const struct closes *c);
+enum close_part { CLOSE_SCAN, CLOSE_WAIT, CLOSE_SYSCALL, CLOSE_OTHER, CLOSE_PARTS };
+
+/* What the time of closes went for, in ns, without what the probes took of it; their sum. */
+uint64_t report_close_parts(const struct report *r, uint64_t ns[CLOSE_PARTS]);
+enum close_part report_close_largest(const uint64_t ns[CLOSE_PARTS]);
 
 /* What text and markdown both print, and the sections of it on what was measured of these. */
 void report_doc(const struct report *r, struct doc *d);

@@ -43,48 +43,51 @@ static struct unit on_average(const struct dist *visited)
 	return u;
 }
 
-/* What the time went into, where that was @id for the largest part (report_close_cost()). */
-static void add_largest(struct doc *d, const struct closes *c, const char *id)
+static void add_largest(struct doc *d, const struct closes *c, enum close_part part)
 {
-	if (strcmp(id, "scan") == 0 && c->per_io)
-		doc_more(d, "the scan for waiting threads%s.", on_average(&c->visited).text);
-	else if (strcmp(id, "scan") == 0)
-		doc_more(d, "the scan: each close looks at every thread that blocks in IO%s; Ruby 4.0 "
-			 "keeps a list per IO.", on_average(&c->visited).text);
-	else if (strcmp(id, "wait") == 0)
+	switch (part) {
+	case CLOSE_SCAN:
+		if (c->per_io)
+			doc_more(d, "the scan for waiting threads%s.", on_average(&c->visited).text);
+		else
+			doc_more(d, "the scan: each close looks at every thread that blocks in IO%s; Ruby "
+				 "4.0 keeps a list per IO.", on_average(&c->visited).text);
+		return;
+	case CLOSE_WAIT:
 		doc_more(d, "waiting until the %s thread%s that they interrupted had left: each must "
 			 "wake up and get the lock first.", unit_count(c->matched.sum).text,
 			 plural(c->matched.sum));
-	else if (strcmp(id, "syscall") == 0 && c->held_ns)
-		doc_more(d, "close(2), the system call; %s of that with the lock held: no other "
-			 "thread could run.", unit_share_of(c->held_ns, c->call.sum).text);
-	else if (strcmp(id, "syscall") == 0)
-		doc_more(d, "close(2), the system call, without the lock: other threads could run.");
-	else
-		doc_more(d, "what lies between scan and close(2): writing of buffered output, Ruby's "
-			 "own work, and what the probes there cost.");
+		return;
+	case CLOSE_SYSCALL:
+		if (c->held_ns)
+			doc_more(d, "close(2), the system call; %s of that with the lock held: no other "
+				 "thread could run.", unit_share_of(c->held_ns, c->call.sum).text);
+		else
+			doc_more(d, "close(2), the system call, without the lock: other threads could run.");
+		return;
+	default:
+		doc_more(d, "what lies between scan and close(2): writing of buffered output, and Ruby's "
+			 "own work.");
+	}
 }
 
-static void add_close_diagnosis(struct doc *d, const struct closes *c)
+static void add_close_diagnosis(struct doc *d, const struct report *r, const struct closes *c)
 {
-	uint64_t parts[] = { c->scan.sum, c->wait.sum, c->call.sum, c->other_ns };
-	uint64_t all = 0, most = 0;
+	uint64_t ns[CLOSE_PARTS], all = report_close_parts(r, ns);
+	enum close_part most = report_close_largest(ns);
 
-	for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
-		all += parts[i];
-		most = parts[i] > most ? parts[i] : most;
-	}
 	doc_paragraph(d, "%s close%s took %s in all.", unit_count(c->count).text,
 		      plural(c->count), unit_ns(all).text);
 	if (!all)
 		return;
-	doc_more(d, "%s (%s) went into", most > all / 2 ? "Most of it" : "The largest part",
-		 unit_share_of(most, all).text);
-	add_largest(d, c, report_close_cost(c));
-	doc_more(d, "Scan %s, waiting %s, close(2) %s (%s with the lock held), the rest %s.",
-		 unit_share_of(c->scan.sum, all).text, unit_share_of(c->wait.sum, all).text,
-		 unit_share_of(c->call.sum, all).text, unit_share_of(c->held_ns, all).text,
-		 unit_share_of(c->other_ns, all).text);
+	doc_more(d, "%s (%s) went into", ns[most] > all / 2 ? "Most of it" : "The largest part",
+		 unit_share_of(ns[most], all).text);
+	add_largest(d, c, most);
+	doc_more(d, "Scan %s, waiting %s, close(2) %s (%s with the lock held), the rest %s%s.",
+		 unit_share_of(ns[CLOSE_SCAN], all).text,
+		 unit_share_of(ns[CLOSE_WAIT], all).text, unit_share_of(ns[CLOSE_SYSCALL], all).text,
+		 unit_share_of(c->held_ns, all).text, unit_share_of(ns[CLOSE_OTHER], all).text,
+		 r->cost ? "; without what the probes took" : "");
 }
 
 /* How many closes visited nobody. */
@@ -267,7 +270,7 @@ void report_close_doc(const struct report *r, struct doc *d)
 		doc_paragraph(d, "No IO was closed.");
 		return;
 	}
-	add_close_diagnosis(d, c);
+	add_close_diagnosis(d, r, c);
 	add_close_dists(d, c);
 	add_foreign(d, c);
 	add_close_notes(d, r, c);

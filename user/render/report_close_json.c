@@ -31,7 +31,11 @@ static json_t *place(const struct close_place *p)
 json_t *report_close_json(const struct report *r)
 {
 	const struct closes *c = &r->profile->closes;
+	static const char *const parts[CLOSE_PARTS] = { "scan", "wait", "syscall", "other" };
 	json_t *list = json_array(), *places = json_array();
+	uint64_t ns[CLOSE_PARTS];
+
+	report_close_parts(r, ns);
 
 	for (size_t i = 0; i < c->nr_worst; i++)
 		json_array_append_new(list, worst(r, &c->worst[i]));
@@ -47,7 +51,7 @@ json_t *report_close_json(const struct report *r)
 			 "per_io", json_number(c->per_io), "visited_exact", report_visited_exact(r),
 			 "visited_unknown", json_number(c->visited_unknown),
 			 "orphans", json_number(c->orphans), "unfinished", json_number(c->unfinished),
-			 "cost_is", report_close_cost(c), "worst", list, "foreign_at", places);
+			 "cost_is", parts[report_close_largest(ns)], "worst", list, "foreign_at", places);
 }
 
 static json_t *group(const struct report *r, const struct block_group *g, const char *arch)

@@ -6,6 +6,7 @@
 #include "render/clean.h"
 #include "render/json.h"
 #include "render/report.h"
+#include "util/scope.h"
 
 static json_t *dist(const struct lock_dist *d)
 {
@@ -129,7 +130,7 @@ static void add_events(const struct report *r, json_t *to)
 {
 	static const char *const keys[] = { "events", "stored", "records" };
 
-	for (int i = 0; i < 2; i++) {
+	for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
 		json_t *n = json_object_get(r->totals, keys[i]);
 
 		if (json_is_integer(n))
