@@ -40,7 +40,7 @@ enum {
 
 /* What the programs on IO#close read. Offsets are in bytes, -1 where this Ruby has no such member. */
 struct close_layout {
-	__s32 waiter_node, waiter_thread, waiter_ec;
+	__s32 waiter_node, waiter_thread, waiter_ec, waiter_fd, waiter_busy;
 	__s32 thread_ec, ec_thread, ec_cfp;
 	__s32 cfp_pc, cfp_iseq, cfp_self, cfp_size;
 	__s32 io_fd, io_waiters, io_fork_gen, io_closing_ec;
@@ -62,13 +62,14 @@ struct target_cfg {
 	__u32 lock;		/* the first lock's number, and its address: a short cut */
 	__u64 lock_addr;
 	__u64 waiters;		/* up to 3.4: address of the VM's list_head of waiters, else 0 */
+	__u64 vm_ractor_count;	/* address of rb_vm_t.ractor.cnt */
 	__u64 vm_fork_gen;	/* from 4.0: address of rb_vm_t.fork_gen */
 	__u64 alone_start, alone_end;	/* a scan called from there closes nothing: addresses */
 	struct close_layout close;
 	__s32 thread_status;
 	__u32 walk_share;	/* a walk is followed by so many times its own time without one */
 };
-_Static_assert(sizeof(struct target_cfg) == 144, "shared with BPF");
+_Static_assert(sizeof(struct target_cfg) == 160, "shared with BPF");
 
 /* When the next walk over a target's list is due. User space asks for one that tells each node. */
 struct walk_due {

@@ -18,7 +18,8 @@ struct walk {
 	__u64 self;		/* the IO that is closed, if that is known; for MATCHED */
 	struct rec_foreign like;	/* what the nodes' records have in common */
 	struct close_layout l;
-	__u32 count;
+	__s32 fd;		/* only nodes that wait for it are told; -1: all */
+	__u32 count, told;
 	__u16 target;
 	__u8 kind;		/* of the record for each node, 0: none */
 	bool is_broken;
@@ -116,8 +117,10 @@ static long walk_step(__u32 i, struct walk *w)
 		return 1;
 	}
 	w->sum += thread;
-	if (w->kind)
+	if (w->kind && (w->fd < 0 || (__s32)user_u32(waiter + w->l.waiter_fd, &err) == w->fd)) {
 		tell_node(w, thread, ec);
+		w->told++;
+	}
 	w->count++;
 	return 0;
 }
@@ -145,6 +148,7 @@ static __always_inline void walk_init(struct walk *w, const struct target_cfg *t
 {
 	w->target = t->id;
 	w->kind = kind;
+	w->fd = -1;
 	w->l = t->close;
 	rec_init(&w->like.rec, t->id, 0);
 	w->like.rec.tid = tid;
@@ -178,7 +182,7 @@ static __always_inline void walk_all(const struct target_cfg *t, struct close_st
 	struct walk w = { 0 };
 	__u64 start = bpf_ktime_get_ns(), end;
 
-	if (!due || (!due->base && start < due->next_ns))
+	if (!due || (!due->base && !(c->flags & SCAN_SHARED) && start < due->next_ns))
 		return;
 	walk_init(&w, t, tid, s, due->base ? EVENT_LISTED : 0);
 	c->flags |= SCAN_WALKED | (due->base ? SCAN_BASE : 0);
@@ -191,18 +195,19 @@ static __always_inline void walk_all(const struct target_cfg *t, struct close_st
 	due->next_ns = end + (end - start) * t->walk_share;
 }
 
-/* The waiters that a scan interrupts: on the list @head. */
+/* The waiters that a scan interrupts: those on the list @head that wait for @fd, -1: all. */
 static __always_inline void walk_matched(const struct target_cfg *t, struct close_state *c, __u32 tid,
-					 const struct task_state *s, __u64 head)
+					 const struct task_state *s, __u64 head, __s32 fd)
 {
 	struct walk w = { 0 };
 
 	walk_init(&w, t, tid, s, EVENT_MATCHED);
 	w.like.rec.fd = c->fd;
+	w.fd = fd;
 	find_closer(&w, s);
 	if (!walk(&w, head))
 		c->flags |= SCAN_TRUNCATED;
-	c->matched = w.count;
+	c->matched = w.told;
 }
 
 static __always_inline void tell_scan(const struct target_cfg *t, struct close_state *c, __u32 tid,
@@ -238,7 +243,7 @@ static __always_inline void enter_io(const struct target_cfg *t, struct close_st
 	/* another one is closing it, or the list is from before a fork: as the scan itself decides */
 	if (closing_ec || fork_gen != user_u64(t->vm_fork_gen, err) || *err)
 		return;
-	walk_matched(t, c, tid, s, io + t->close.io_waiters);
+	walk_matched(t, c, tid, s, io + t->close.io_waiters, -1);
 	c->count = c->matched;
 	if (c->count)
 		c->flags &= ~SCAN_UNTIMED;
@@ -274,7 +279,12 @@ int scan_enter(struct pt_regs *ctx)
 	if (t->waiters) {
 		c.fd = arg;
 		c.busy = reg(ctx, SCAN_LIST(cookie), &err);
+		/* those of other Ractors do not wait for this lock: they may be gone when it returns */
+		if (user_u32(t->vm_ractor_count, &err) > 1)
+			c.flags |= SCAN_SHARED;
 		walk_all(t, &c, key.tid, s);
+		if (c.flags & SCAN_SHARED)
+			walk_matched(t, &c, key.tid, s, t->waiters, c.fd);
 	} else {
 		enter_io(t, &c, arg, key.tid, s, &err);
 	}
@@ -309,8 +319,8 @@ int scan_leave(struct pt_regs *ctx)
 	if (!c || !c->start_ns)
 		return 0;
 	s = task_state(key.tgid, key.tid, 1);
-	if (t->waiters && user_u64(c->busy, &err) != c->busy)
-		walk_matched(t, c, key.tid, s, c->busy);
+	if (t->waiters && !(c->flags & SCAN_SHARED) && user_u64(c->busy, &err) != c->busy)
+		walk_matched(t, c, key.tid, s, c->busy, -1);
 	tell_scan(t, c, key.tid, s, now);
 	return 0;
 }

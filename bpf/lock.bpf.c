@@ -155,6 +155,9 @@ static __always_inline bool is_listed(const struct target_cfg *t, __u64 node, __
 
 	if (user_u64(waiter + t->close.waiter_thread, &err) != thread || err)
 		return false;
+	/* from 3.3 on it says when a close has moved it to a list of its own */
+	if (t->close.waiter_busy >= 0 && user_u64(waiter + t->close.waiter_busy, &err))
+		return false;
 	next = user_u64(node, &err);
 	return user_u64(next + 8, &err) == node && !err;
 }

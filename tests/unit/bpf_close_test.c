@@ -40,6 +40,7 @@ struct fake_waiter {		/* up to 3.4, and from 4.0 with an ec */
 	struct fake_node node;
 	struct fake_thread *thread;
 	struct fake_ec *ec;
+	int32_t fd;
 };
 struct fake_io {
 	uint64_t flags;		/* RBasic of the object that stands for it */
@@ -57,6 +58,7 @@ static struct fake_ec ecs[3] = { { &waiter_frames[0], &threads[0] }, { &waiter_f
 static struct fake_waiter waiters[3];
 static struct fake_node all, busy;
 static uint64_t vm_fork_gen, stack[4];
+static uint32_t nr_ractors;
 
 static void list_init(struct fake_node *head)
 {
@@ -96,9 +98,11 @@ static int setup(void **state)
 	uint32_t tgid = TGID, id = 0;
 	struct target_cfg cfg = {
 		.source = SOURCE_SITES, .flags = TARGET_CLOSE | TARGET_BLOCK, .waiters = (uintptr_t)&all,
-		.vm_fork_gen = (uintptr_t)&vm_fork_gen, .walk_share = 200,
+		.vm_fork_gen = (uintptr_t)&vm_fork_gen,
+		.vm_ractor_count = (uintptr_t)&nr_ractors, .walk_share = 200,
 		.close = {
 			.waiter_thread = offsetof(struct fake_waiter, thread), .waiter_ec = -1,
+			.waiter_fd = offsetof(struct fake_waiter, fd), .waiter_busy = -1,
 			.thread_ec = offsetof(struct fake_thread, ec),
 			.ec_thread = offsetof(struct fake_ec, thread),
 			.cfp_iseq = offsetof(struct fake_frame, iseq),
@@ -117,6 +121,7 @@ static int setup(void **state)
 	bpf_map_update_elem(&targets, &tgid, &cfg, BPF_ANY);
 	bpf_map_update_elem(&locks, &id, &lock, BPF_ANY);
 	bpf_map_update_elem(&tasks, &key, &self, BPF_ANY);
+	nr_ractors = 1;
 	world.tid = THREAD_A;
 	closer.ec = &closer_ec;
 	closer_frame = (struct fake_frame){ .pc = 11, .iseq = 12, .self = (uintptr_t)&io_one };
@@ -215,6 +220,21 @@ static void those_that_match_are_told_before_the_scan(void **state)
 	assert_int_equal(last()->kind, EVENT_SCAN);
 	assert_int_equal(last()->nr, 2);
 	assert_int_equal(nr_of(EVENT_FOREIGN), 0);
+}
+
+static void beside_other_ractors_those_that_match_are_told_before_it_begins(void **state)
+{
+	(void)state;
+	due()->next_ns = ~0ULL;
+	nr_ractors = 2;
+	for (int i = 0; i < 3; i++)
+		list_add(&all, &waiters[i]);
+	waiters[1].fd = waiters[2].fd = 7;
+	scan(7, 1, 0);			/* when it ends they have left */
+	assert_int_equal(nr_of(EVENT_MATCHED), 2);
+	assert_int_equal(last()->flags, SCAN_WALKED | SCAN_SHARED);
+	assert_int_equal(last()->count, 3);
+	assert_int_equal(last()->nr, 2);
 }
 
 static void a_waiter_in_another_io_object_is_foreign(void **state)
@@ -346,6 +366,7 @@ int main(void)
 		T(the_first_scan_tells_everybody_on_the_list),
 		T(a_walk_that_is_not_due_is_left_out),
 		T(those_that_match_are_told_before_the_scan),
+		T(beside_other_ractors_those_that_match_are_told_before_it_begins),
 		T(a_waiter_in_another_io_object_is_foreign),
 		T(a_waiter_whose_receiver_is_no_io_is_not_foreign),
 		T(a_scan_that_closes_nothing_is_marked),

@@ -60,7 +60,7 @@ uint64_t waiters_scan(struct waiters *w, const struct event *ev)
 			waiters_forget(w);
 		/* a thread that waits twice is one of ours, two of the list */
 		w->is_known = w->nr_listed == ev->count && is_as_walked(w, ev);
-	} else if (is_walked && w->is_known) {
+	} else if (is_walked && w->is_known && !(ev->flags & SCAN_SHARED)) {
 		w->walks++;
 		w->mismatches += !is_as_walked(w, ev);
 	}

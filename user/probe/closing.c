@@ -20,13 +20,14 @@ void closing_configure(const struct closing *c, const struct ruby *r, struct tar
 
 	cfg->walk_share = WALK_SHARE;
 	cfg->close = (struct close_layout){
-		l->waiter_node, l->waiter_thread, l->waiter_ec, l->thread_ec, l->ec_thread, l->ec_cfp,
+		l->waiter_node, l->waiter_thread, l->waiter_ec, l->waiter_fd, l->waiter_busy, l->thread_ec, l->ec_thread, l->ec_cfp,
 		l->cfp_pc, l->cfp_iseq, l->cfp_self, l->cfp_size, l->io_fd, l->io_waiters,
 		l->io_fork_gen, l->io_closing_ec,
 	};
 	if (!c->is_found)
 		return;
 	cfg->flags |= TARGET_CLOSE;
+	cfg->vm_ractor_count = r->vm + l->vm_ractor_count;
 	cfg->waiters = c->fn.is_per_io ? 0 : r->vm + l->vm_waiting_fds;
 	cfg->vm_fork_gen = c->fn.is_per_io ? r->vm + l->vm_fork_gen : 0;
 	if (!c->fn.is_per_io && c->fn.fdclose_start) {

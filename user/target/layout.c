@@ -78,6 +78,7 @@ static const struct rule rules[] = {
 	MAY(string_embedded, 8),
 	MAY(io_self, 8),
 	MAY(io_closing_ec, 8),
+	MAY(waiter_busy, 8),
 };
 _Static_assert(ARRAY_LEN(rules) == sizeof(struct layout) / sizeof(int32_t), "a rule a member");
 

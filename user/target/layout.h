@@ -81,7 +81,8 @@
 	MEMBER(string_embedded, \
 	       "struct RString.as.embed.ary|struct RString.as.ary") \
 	MEMBER(io_self,			"rb_io_t.self|struct rb_io.self") \
-	MEMBER(io_closing_ec,		"struct rb_io.closing_ec")
+	MEMBER(io_closing_ec,		"struct rb_io.closing_ec") \
+	MEMBER(waiter_busy,		"struct waiting_fd.busy")
 
 struct layout {
 #define LAYOUT_FIELD(name, paths) int32_t name;
