@@ -14,6 +14,9 @@
 #define MAX_SITES 4096		/* probed instructions over the whole capture */
 #define MAX_CLOSES 4096	/* closes under way at one moment */
 #define MAX_WALK 65536		/* nodes of a list of waiters that one walk visits */
+#define MAX_COPIES 4096	/* copies under way at one moment */
+#define MAX_TALLIES 16384
+#define COPY_ROUTINES 4	/* ranges of code in which the C library copies */
 #define MAX_CALLS 512		/* system call numbers, include/uapi/asm-generic/unistd.h and x86's */
 #define COMM_LEN 16		/* TASK_COMM_LEN, include/linux/sched.h */
 
@@ -36,6 +39,7 @@ enum {
 	TARGET_SELF_OWNER = 1 << 2,	/* up to 3.2: the new owner writes the word itself */
 	TARGET_BLOCK = 1 << 3,	/* tell what threads do without the lock */
 	TARGET_CLOSE = 1 << 4,	/* follow the VM's list of waiters */
+	TARGET_COPY = 1 << 5,	/* tell copies of memory */
 };
 
 /* What the programs on IO#close read. Offsets are in bytes, -1 where this Ruby has no such member. */
@@ -67,9 +71,14 @@ struct target_cfg {
 	__u64 alone_start, alone_end;	/* a scan called from there closes nothing: addresses */
 	struct close_layout close;
 	__s32 thread_status;
+	__s32 cfp_ep, method_def, def_function;
+	__u32 copy_min;		/* bytes: smaller copies are tallied */
 	__u32 walk_share;	/* a walk is followed by so many times its own time without one */
+	struct {
+		__u64 start, end;	/* addresses */
+	} routines[COPY_ROUTINES];
 };
-_Static_assert(sizeof(struct target_cfg) == 160, "shared with BPF");
+_Static_assert(sizeof(struct target_cfg) == 240, "shared with BPF");
 
 /* When the next walk over a target's list is due. User space asks for one that tells each node. */
 struct walk_due {
@@ -91,6 +100,34 @@ struct close_state {
 	__u8 is_held;		/* the lock, when close(2) was entered */
 	__u16 pad;
 };
+
+/* A copy that a task has begun. */
+struct copy_state {
+	__u64 start_ns;
+	__u64 bytes;
+	__u64 function;		/* of the method that copies, 0: not known */
+	__u32 flags;		/* enum copy_flag */
+	__u32 pad;
+};
+
+struct tally_key {
+	__u64 function;
+	__u16 target;
+	__u8 kind;		/* enum tally_kind */
+	__u8 flags;		/* enum copy_flag */
+	__u8 slot;		/* of its size, power of two */
+	__u8 pad[3];
+};
+
+struct tally {
+	__u64 count;
+	__u64 bytes;
+};
+
+/* The cookie of a probe on a copy: which register has the number of bytes, and flags. */
+#define COPY_COOKIE(len_slot, flags) ((__u64)(flags) << 8 | (len_slot))
+#define COPY_LEN(cookie) ((cookie) & 255)
+#define COPY_FLAGS(cookie) ((__u8)((cookie) >> 8))
 
 /* What the programs need to know of system calls: set before they are loaded. */
 struct call_table {
@@ -139,6 +176,7 @@ struct task_state {
 	__u32 on_cpu;
 	__u64 ran_ns;		/* its CPU time when it last left its CPU; 0: not known */
 	__u64 region;		/* rb_thread_t that it runs without the lock; 0: none, or told already */
+	__u64 thread;		/* rb_thread_t that it last ran with the lock */
 	__u64 waiter;		/* address of the waiter that it was last seen to have on the list */
 	__u32 is_futex_told;
 	__u32 pad;
@@ -221,6 +259,8 @@ enum tracer_stat {
 	STAT_HIT_SCAN,		/* runs of the programs on a close's scan */
 	STAT_WALKED,		/* nodes visited by walks */
 	STAT_HIT_NOGVL,		/* runs of the program on rb_nogvl() */
+	STAT_LOST_COPY,		/* a table of copies full */
+	STAT_HIT_COPY,		/* runs of the programs on copies */
 	STAT_HIT_CALL,		/* system calls that a target's known tasks entered */
 	STAT_COUNT
 };

@@ -105,6 +105,7 @@ static __always_inline __u8 owner_comes(const struct hit *h, __u64 owner)
 	if (!s)
 		return EVENT_OWNER_OFF_CPU;
 	s->lock = h->lock + 1;
+	s->thread = owner;
 	if (tid != h->tid)
 		return s->on_cpu ? 0 : EVENT_OWNER_OFF_CPU;
 	s->on_cpu = 1;

@@ -39,6 +39,8 @@ static const char *const names[EVENT_KIND_END] = {
 	[EVENT_FOREIGN] = "FOREIGN",
 	[EVENT_SYMBOL] = "SYMBOL",
 	[EVENT_FUNCTION] = "FUNCTION",
+	[EVENT_COPY] = "COPY",
+	[EVENT_TALLY] = "TALLY",
 };
 
 static void print_json(const char *name, const char *json)

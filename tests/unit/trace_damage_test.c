@@ -86,7 +86,7 @@ static void a_newer_format_is_refused(void **state)
 	file_read(&in, fd, NULL, 0);
 	assert_int_equal(in.e.reason, REASON_TRACE_VERSION);
 	assert_string_equal(in.e.msg,
-			    "NAME: a trace of format 2, this program reads format 1");
+			    "NAME: a trace of format 3, this program reads format 2");
 }
 
 static void a_file_cut_anywhere_reads_up_to_its_last_whole_chunk(void **state)

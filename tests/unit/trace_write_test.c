@@ -209,7 +209,7 @@ static void what_stands_behind_the_trace_is_not_cut_off(void **state)
 static void what_is_not_an_event_is_refused(void **state)
 {
 	static const struct event bad[] = { { .kind = 0 }, { .kind = EVENT_KIND_END },
-					    { .kind = EVENT_NAME, .text_len = 64 } };
+					    { .kind = EVENT_NAME, .text_len = EVENT_TEXT_MAX + 1 } };
 	auto_close int fd = file_of("", 0);
 	struct trace_writer *w = NULL;
 	struct err e = { 0 };

@@ -106,7 +106,7 @@ static void plan(struct findings *f)
 	*gvl = plan_gvl(&f->facts, !f->has_process || (te && te->nr_sites));
 	if (f->has_process && !te)
 		*gvl = (struct plan){ .why = f->process_error };
-	f->plans[PART_CLOSE] = plan_close(&f->facts, gvl, te ? &te->closing : NULL);
+	f->plans[PART_CLOSE] = plan_close(&f->facts, gvl, te ? &te->extras.closing : NULL);
 	f->plans[PART_BLOCK] = plan_block(gvl, te ? &te->ruby.layout : NULL);
 }
 
@@ -119,7 +119,7 @@ static void find(struct findings *f, const struct options *o)
 		f->process_ok = tracee_open(&f->te, NULL, 0, o->pid, METHOD_SITES, &o->ruby, NULL,
 					    &f->process_error) == 0;
 		if (f->process_ok)
-			closing_init(&f->te.closing, &f->te.ruby);
+			extras_init(&f->te.extras, &f->te.ruby, MEASURE_ALL);
 		if (f->process_ok)
 			f->nr_locks = ruby_locks(&f->te.ruby, f->locks, ARRAY_LEN(f->locks), NULL);
 	}

@@ -24,7 +24,7 @@ static json_t *methods(const struct capture *c)
 	if (!te)
 		return json_object();
 	return json_pack("{s:s, s:s, s:s, s:s}", "gvl", tracee_method(te),
-			 "close", tracee_close_method(te), "block", tracee_block_method(te),
+			 "close", extras_close_method(&te->extras), "block", extras_block_method(&te->extras),
 			 "copy", "not measured");
 }
 

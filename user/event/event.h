@@ -29,7 +29,7 @@ struct event {
 
 static inline bool event_has_args(uint8_t kind)
 {
-	return kind >= EVENT_CALL && kind <= EVENT_CLOSE;
+	return (kind >= EVENT_CALL && kind <= EVENT_CLOSE) || kind == EVENT_COPY || kind == EVENT_TALLY;
 }
 
 #endif

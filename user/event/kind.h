@@ -26,6 +26,8 @@ enum event_kind {
 	EVENT_FOREIGN = 20,	/* text = where thread, just told as matched, waits: in another IO */
 	EVENT_SYMBOL = 21,	/* the C function at address thread is called text */
 	EVENT_FUNCTION = 22,	/* task tid is about to run that at address thread without the lock */
+	EVENT_COPY = 23,	/* tid copied nr << 32 | count bytes in dur_ns, until now; thread = function */
+	EVENT_TALLY = 24,	/* count of them since the last window; fd = their kind; bytes in dur_ns */
 	EVENT_KIND_END
 };
 
@@ -50,6 +52,26 @@ enum scan_flag {
 
 enum close_flag {
 	CLOSE_HELD = 1 << 0,		/* with the lock held */
+};
+
+enum copy_flag {
+	COPY_HELD = 1 << 0,		/* with the lock */
+	COPY_BUFFER = 1 << 1,		/* IO::Buffer's own */
+	COPY_ORIGIN = COPY_BUFFER,
+	COPY_OP = 3 << 2,		/* enum copy_op << 2 */
+};
+
+enum copy_op {
+	COPY_OP_MOVE,			/* memcpy, memmove */
+	COPY_OP_SET,			/* memset */
+	COPY_OP_COMPARE,		/* memcmp */
+	COPY_OP_STRING,			/* a new String made of bytes */
+};
+
+enum tally_kind {
+	TALLY_COPY,		/* a small copy */
+	TALLY_TICK,		/* a clock tick found a lock's owner running ... */
+	TALLY_TICK_COPY,	/* ... in a routine that copies */
 };
 
 enum file_kind {

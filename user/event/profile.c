@@ -11,6 +11,7 @@ void profile_init(struct profile *p, const struct lock_window *w)
 	p->window = *w;
 	closes_init(&p->closes, w);
 	blocks_init(&p->blocks, w);
+	copies_init(&p->copies, w);
 	p->first_ns = UINT64_MAX;
 }
 
@@ -28,6 +29,7 @@ void profile_release(struct profile *p)
 	map_release(&p->functions);
 	closes_release(&p->closes);
 	blocks_release(&p->blocks);
+	copies_release(&p->copies);
 	for (size_t i = 0; i < p->nr_locks; i++)
 		if (p->locks[i])
 			lock_release(p->locks[i]);
@@ -256,6 +258,15 @@ const char *profile_function(const struct profile *p, uint64_t key)
 	return at ? (const char *)*at : NULL;
 }
 
+static int add_copy(struct profile *p, const struct event *ev)
+{
+	const struct lock *l = ev->lock < p->nr_locks ? p->locks[ev->lock] : NULL;
+	uint64_t function = function_key(ev->target, ev->thread);
+
+	return ev->kind == EVENT_COPY ? copies_add(&p->copies, ev, function, l) :
+					copies_tally(&p->copies, ev, function);
+}
+
 /* The thread that is about to release its lock. */
 static void add_function(struct profile *p, const struct event *ev)
 {
@@ -359,6 +370,9 @@ static int add(struct profile *p, const struct event *ev)
 	case EVENT_FUNCTION:
 		add_function(p, ev);
 		return 0;
+	case EVENT_COPY:
+	case EVENT_TALLY:
+		return add_copy(p, ev);
 	}
 	return 0;
 }

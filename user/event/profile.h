@@ -8,6 +8,7 @@
 
 #include "event/block.h"
 #include "event/close.h"
+#include "event/copy.h"
 #include "event/event.h"
 #include "event/lock.h"
 #include "event/waiters.h"
@@ -38,6 +39,7 @@ struct profile {
 	struct map functions;		/* by target and address: name, heap */
 	struct closes closes;
 	struct blocks blocks;
+	struct copies copies;
 	uint64_t first_ns;		/* of all events of locks; UINT64_MAX: none */
 	uint64_t last_ns;
 	struct profile_life life[PROFILE_LIFE_MAX];	/* the first ones */

@@ -130,8 +130,8 @@ static int take_in(struct capture *c, struct tracee *te, int err, struct err *e)
 	if (!err) {
 		te->sink = c->opt.sink;
 		te->follow = c->opt.children;
-		if (!te->measures)
-			tracee_measure(te, c->opt.measures);
+		if (!te->extras.is_set)
+			extras_init(&te->extras, &te->ruby, c->opt.measures);
 		c->tracees[c->nr_tracees++] = te;
 		err = c->running && !c->paused ? tracee_start(te, e) : 0;
 		if (err)

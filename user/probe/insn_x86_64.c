@@ -114,6 +114,67 @@ static void read_copy(const cs_insn *insn, struct insn *out)
 	out->copy_size = op[1].size;
 }
 
+/* The address that @op names, whatever registers hold; 0 if it depends on them. */
+static uint64_t fixed_address(const cs_insn *insn, const cs_x86_op *op)
+{
+	if (op->type != X86_OP_MEM || op->mem.index != X86_REG_INVALID ||
+	    op->mem.segment != X86_REG_INVALID)
+		return 0;
+	if (op->mem.base == X86_REG_RIP)
+		return insn->address + insn->size + op->mem.disp;
+	return op->mem.base == X86_REG_INVALID ? op->mem.disp : 0;
+}
+
+static void read_value(const cs_insn *insn, struct insn *out)
+{
+	const cs_x86_op *op = insn->detail->x86.operands;
+	bool is_lea = insn->id == X86_INS_LEA;
+
+	if (insn->detail->x86.op_count != 2 || op[0].type != X86_OP_REG || op[0].size < 4 ||
+	    reg_number(op[0].reg) < 0)
+		return;
+	if (!is_lea && insn->id != X86_INS_MOV && insn->id != X86_INS_MOVABS)
+		return;
+	if (op[1].type == X86_OP_IMM) {
+		out->sets = INSN_SETS_VALUE;
+		out->value = op[0].size == 4 ? (uint32_t)op[1].imm : (uint64_t)op[1].imm;
+		return;
+	}
+	out->value = fixed_address(insn, &op[1]);
+	if (out->value && op[0].size == 8)
+		out->sets = is_lea ? INSN_SETS_VALUE : INSN_SETS_LOADED;
+}
+
+static enum insn_cond condition(const cs_insn *insn)
+{
+	switch (insn->id) {
+	case X86_INS_JE: return INSN_COND_EQUAL;
+	case X86_INS_JNE: return INSN_COND_UNEQUAL;
+	case X86_INS_JB: return INSN_COND_BELOW;
+	case X86_INS_JBE: return INSN_COND_BELOW_EQUAL;
+	case X86_INS_JA: return INSN_COND_ABOVE;
+	case X86_INS_JAE: return INSN_COND_ABOVE_EQUAL;
+	default: return INSN_COND_OTHER;
+	}
+}
+
+/* CMP with a number or a word at a fixed address; TEST of a register with itself compares with 0. */
+static void read_comparison(const cs_insn *insn, struct insn *out)
+{
+	const cs_x86_op *op = insn->detail->x86.operands;
+	bool is_test = insn->id == X86_INS_TEST;
+
+	if ((!is_test && insn->id != X86_INS_CMP) || op[0].type != X86_OP_REG || op[0].size != 8)
+		return;
+	if (is_test ? op[1].type != X86_OP_REG || op[1].reg != op[0].reg : op[1].type == X86_OP_REG)
+		return;
+	out->with = is_test ? 0 : op[1].type == X86_OP_IMM ? (uint64_t)op[1].imm
+							    : fixed_address(insn, &op[1]);
+	out->compares_mem = op[1].type == X86_OP_MEM;
+	if (!out->compares_mem || out->with)
+		out->compares = reg_number(op[0].reg);
+}
+
 static int32_t stack_growth(const cs_insn *insn, const struct insn *i)
 {
 	const cs_x86_op *op = insn->detail->x86.operands;
@@ -141,6 +202,12 @@ static void read_insn(csh cs, const cs_insn *i, struct insn *out)
 	out->ends_block = cs_insn_group(cs, i, CS_GRP_JUMP) || cs_insn_group(cs, i, CS_GRP_CALL) ||
 			  cs_insn_group(cs, i, CS_GRP_RET) || cs_insn_group(cs, i, CS_GRP_INT);
 	out->is_call = cs_insn_group(cs, i, CS_GRP_CALL);
+	out->is_conditional = cs_insn_group(cs, i, CS_GRP_JUMP) && i->id != X86_INS_JMP &&
+			      i->id != X86_INS_LJMP;
+	out->is_return = cs_insn_group(cs, i, CS_GRP_RET);
+	out->cond = condition(i);
+	if (i->id == X86_INS_CALL || i->id == X86_INS_JMP)
+		out->via = fixed_address(i, &i->detail->x86.operands[0]);
 	if (i->detail->x86.op_count == 1 && i->detail->x86.operands[0].type == X86_OP_IMM) {
 		if (cs_insn_group(cs, i, CS_GRP_JUMP))
 			out->target = i->detail->x86.operands[0].imm;
@@ -149,15 +216,21 @@ static void read_insn(csh cs, const cs_insn *i, struct insn *out)
 	}
 	read_mem(i, out);
 	read_copy(i, out);
+	read_value(i, out);
+	out->compares = INSN_COMPARES_OTHER;
 	out->stack = INSN_STACK_UNKNOWN;
 	if (cs_regs_access(cs, i, read, &nr_read, written, &nr_written))
 		return;
+	out->compares = INSN_COMPARES_NONE;
 	for (uint8_t k = 0; k < nr_written; k++) {
 		int reg = reg_number(written[k]);
 
+		if (written[k] == X86_REG_EFLAGS)
+			out->compares = INSN_COMPARES_OTHER;
 		if (reg >= 0)
 			out->writes |= 1u << reg;
 	}
+	read_comparison(i, out);
 	out->stack = stack_growth(i, out);
 }
 
@@ -179,7 +252,10 @@ size_t insn_decode(const uint8_t *code, size_t len, uint64_t vaddr, struct insn 
 	return n;
 }
 
-/* Calls, and jumps out of a function, end in a 32-bit distance from their end. */
+/*
+ * Calls, and jumps out of a function, end in a 32-bit distance from their end: to where they lead,
+ * or to the word that names it.
+ */
 size_t insn_find_branch(const uint8_t *code, size_t len, size_t from, uint64_t vaddr,
 			uint64_t first, uint64_t last)
 {

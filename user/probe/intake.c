@@ -29,7 +29,7 @@ static void take_change(struct tracee *te, struct tracee_lock *l, const struct e
 	}
 	if (step <= 0)
 		return;
-	if (step > 1 && te->measures & MEASURE_CLOSE)
+	if (step > 1 && te->extras.measures & MEASURE_CLOSE)
 		tracer_want_waiters(te->tracer, te->id);	/* who is on the list is not known any more */
 	names_need(te, ev->thread, self, ev->ts_ns);
 	l->seq = ev->seq;

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "probe/function.h"
 #include "probe/learn.h"
 #include "probe/lockstate.h"
 #include "util/clock.h"
@@ -25,18 +24,6 @@ const char *tracee_method(const struct tracee *te)
 	return te->was_probed || te->resume == SOURCE_SITES ? "sites" : "watch";
 }
 
-const char *tracee_close_method(const struct tracee *te)
-{
-	if (te->measures & MEASURE_CLOSE)
-		return closing_method(&te->closing);
-	return te->closing.why.msg[0] ? te->closing.why.msg : "not measured";
-}
-
-const char *tracee_block_method(const struct tracee *te)
-{
-	return te->measures & MEASURE_BLOCK ? "calls" : "not measured";
-}
-
 static struct target_cfg config(const struct tracee *te)
 {
 	const struct layout *l = &te->ruby.layout;
@@ -45,9 +32,7 @@ static struct target_cfg config(const struct tracee *te)
 		.source = te->source,
 		.flags = (te->follow ? TARGET_FOLLOW : 0) |
 			 (te->ruby.proc.is_nested ? TARGET_NESTED : 0) |
-			 (te->is_self_owner ? TARGET_SELF_OWNER : 0) |
-			 (te->measures & MEASURE_BLOCK ? TARGET_BLOCK : 0),
-		.thread_status = l->thread_status,
+			 (te->is_self_owner ? TARGET_SELF_OWNER : 0),
 		.generation = te->generation,
 		.queue = l->ractor_queue - l->ractor_owner,
 		.thread_queue_node = l->thread_queue_node,
@@ -60,8 +45,7 @@ static struct target_cfg config(const struct tracee *te)
 		.lock_addr = te->nr_locks ? te->locks[0].owner_word : 0,
 	};
 
-	if (te->measures & MEASURE_CLOSE)
-		closing_configure(&te->closing, &te->ruby, &cfg);
+	extras_configure(&te->extras, &te->ruby, &cfg);
 	return cfg;
 }
 
@@ -245,33 +229,6 @@ static int start_probes(struct tracee *te, uint64_t now_ns, struct err *e)
 	return watch;
 }
 
-/* Without it the rest is measured all the same. */
-static void start_closing(struct tracee *te)
-{
-	tracer_want_waiters(te->tracer, te->id);
-	if (closing_place(&te->closing, te->tracer, te->pid, &te->ruby, &te->closing.why) == 0)
-		return;
-	te->closing.is_found = false;
-	te->measures &= ~MEASURE_CLOSE;
-}
-
-/* rb_nogvl() is exported by every Ruby from 2.7 on (include/ruby/thread.h). */
-static void start_functions(struct tracee *te)
-{
-	const struct object *o = &te->ruby.object;
-	struct held arg = held_begin(0, sizeof(void *));
-	auto_release(function_release) struct function f = { 0 };
-	struct place p;
-	uint64_t vaddr, cookie;
-
-	if (object_symbol(o, "rb_nogvl", &vaddr, NULL) || function_load(&f, o, vaddr) ||
-	    function_entry(&p, &f, &arg))
-		return;
-	cookie = insn_reg_slot(p.reg);
-	tracer_probe(te->tracer, &te->nogvl, PROGRAM_NOGVL, UPROBE_AT, te->pid, o->open_path, &p.offset,
-		     &cookie, 1, NULL);
-}
-
 int tracee_start(struct tracee *te, struct err *e)
 {
 	uint64_t now = clock_now_ns();
@@ -281,10 +238,7 @@ int tracee_start(struct tracee *te, struct err *e)
 	err = find_locks(te, e);
 	if (err)
 		return err;
-	if (te->measures & MEASURE_CLOSE)
-		start_closing(te);
-	if (te->measures & MEASURE_FUNCTIONS)
-		start_functions(te);
+	extras_start(&te->extras, te->tracer, te->id, &te->ruby);
 	for (uint32_t i = 0; i < te->nr_locks; i++) {
 		/* whatever was known of it is out of date */
 		tracer_lock(te->tracer, te->locks[i].id)->owner = OWNER_UNKNOWN;
@@ -314,8 +268,7 @@ uint64_t tracee_pause(struct tracee *te)
 		te->resume = te->source;
 	set_source(te, SOURCE_NONE, NULL);
 	close_watches(te);
-	closing_remove(&te->closing);
-	uprobes_detach(&te->nogvl);
+	extras_stop(&te->extras);
 	uprobes_detach(&te->proven);
 	if (te->is_regrouped)		/* some of these are proven by now, and hit */
 		uprobes_detach(&te->candidates);
@@ -486,9 +439,7 @@ static int inherit(struct tracee *te, const struct tracee *parent, struct err *e
 	te->nr_sites = parent->nr_sites;
 	te->generation = parent->generation;
 	te->method = parent->method;
-	te->measures = parent->measures;
-	te->closing = parent->closing;
-	te->closing.enter = te->closing.leave = UPROBES_NONE;
+	extras_inherit(&te->extras, &parent->extras);
 	te->follow = parent->follow;
 	te->resume = parent->source != SOURCE_NONE ? parent->source : parent->resume;
 	return 0;
@@ -499,8 +450,6 @@ void tracee_init(struct tracee *te, struct tracer *t, uint16_t id, pid_t pid, en
 	*te = (struct tracee){
 		.tracer = t, .id = id, .pid = pid, .method = method,
 		.resume = SOURCE_WATCH, .proven = UPROBES_NONE, .candidates = UPROBES_NONE,
-		.closing = { .enter = UPROBES_NONE, .leave = UPROBES_NONE },
-		.nogvl = UPROBES_NONE,
 		.check_period_ns = LEARN_CHECK_PERIOD_NS,
 		.ruby = { .proc = { .pidfd = -1 } },
 	};
@@ -522,19 +471,6 @@ int tracee_open(struct tracee *te, struct tracer *t, uint16_t id, pid_t pid,
 	if (learn_has_sites(te))
 		te->resume = SOURCE_SITES;
 	return 0;
-}
-
-void tracee_measure(struct tracee *te, unsigned int measures)
-{
-	te->measures = measures;
-	if (te->ruby.layout.thread_status < 0)
-		te->measures &= ~MEASURE_BLOCK;
-	if (!te->ruby.has_object)
-		te->measures &= ~MEASURE_CLOSE;
-	if (te->measures & MEASURE_CLOSE)
-		closing_init(&te->closing, &te->ruby);
-	if (!te->closing.is_found)
-		te->measures &= ~MEASURE_CLOSE;
 }
 
 void tracee_forget(struct tracee *te)

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "event/event.h"
-#include "probe/closing.h"
+#include "probe/extras.h"
 #include "probe/names.h"
 #include "probe/site.h"
 #include "probe/symbols.h"
@@ -23,14 +23,6 @@ enum method {
 #define LEARN_CHECK_NS (10 * 1000000ULL)		/* length of a check by watching */
 #define LEARN_CHECK_PERIOD_NS (1000 * 1000000ULL)	/* doubled while nothing new turns up */
 #define LEARN_CHECK_PERIOD_MAX_NS (16 * LEARN_CHECK_PERIOD_NS)
-
-/* What is measured besides the lock. */
-enum measure {
-	MEASURE_CLOSE = 1 << 0,
-	MEASURE_BLOCK = 1 << 1,
-	MEASURE_ALL = MEASURE_CLOSE | MEASURE_BLOCK,
-	MEASURE_FUNCTIONS = 1 << 2,	/* which C functions regions run */
-};
 
 const char *method_name(enum method m);
 
@@ -70,9 +62,7 @@ struct tracee {
 	enum source source;	/* in use now; SOURCE_NONE between windows */
 	enum source resume;	/* what to go on with after a pause */
 	bool follow;
-	unsigned int measures;	/* enum measure; what cannot be had is left out */
-	struct closing closing;
-	struct uprobes nogvl;
+	struct extras extras;
 	struct symbols symbols;
 	bool is_self_owner;	/* up to 3.2: the new owner writes the word itself */
 	struct tracee_lock *locks;
@@ -110,9 +100,6 @@ int tracee_open(struct tracee *te, struct tracer *t, uint16_t id, pid_t pid,
 		struct err *e);
 void tracee_free(struct tracee *te);
 
-/* Measures @measures too (enum measure), as far as they can be had: te->measures. */
-void tracee_measure(struct tracee *te, unsigned int measures);
-
 /* Starts a window: probes on, then what is so already goes to the sink. 0 or -errno with @e set. */
 int tracee_start(struct tracee *te, struct err *e);
 
@@ -136,8 +123,5 @@ void tracee_forget(struct tracee *te);
 
 /* What "capture.methods.gvl" says: "sites" once any were probed, else "watch". */
 const char *tracee_method(const struct tracee *te);
-/* The same for "close" and "block": how, or why not. */
-const char *tracee_close_method(const struct tracee *te);
-const char *tracee_block_method(const struct tracee *te);
 
 #endif

@@ -10,6 +10,7 @@
 
 #include "bpf/gvlscope.skel.h"
 #include "probe/calls.h"
+#include "probe/ticks.h"
 #include "util/caps.h"
 #include "util/scope.h"
 
@@ -19,6 +20,7 @@ struct tracer {
 	struct lock_state *locks;
 	size_t locks_bytes;
 	bool is_multi, has_watch;
+	struct ticks ticks;
 	int measure_fd;
 	uint64_t nr_records;
 	uint32_t nr_sites;
@@ -65,16 +67,28 @@ static int explain(int err, struct err *e)
 }
 
 struct by_hand {
-	struct bpf_program *progs[6];
+	struct bpf_program *progs[11];
 };
 
-/* Programs that are attached where and when they are wanted. */
+/* Programs that are attached where and when they are wanted; first those of tracer_probe(). */
 static struct by_hand by_hand(const struct tracer *t)
 {
 	return (struct by_hand){ {
-		t->skel->progs.site_hit, t->skel->progs.watch_hit, t->skel->progs.hold,
-		t->skel->progs.scan_enter, t->skel->progs.scan_leave, t->skel->progs.nogvl,
+		[PROGRAM_SCAN_ENTER] = t->skel->progs.scan_enter,
+		[PROGRAM_SCAN_LEAVE] = t->skel->progs.scan_leave,
+		[PROGRAM_NOGVL] = t->skel->progs.nogvl,
+		[PROGRAM_COPY_ENTER] = t->skel->progs.copy_enter,
+		[PROGRAM_COPY_LEAVE] = t->skel->progs.copy_leave,
+		[PROGRAM_LARGE_ENTER] = t->skel->progs.large_enter,
+		[PROGRAM_LARGE_LEAVE] = t->skel->progs.large_leave,
+		t->skel->progs.site_hit, t->skel->progs.hold, t->skel->progs.watch_hit,
+		t->skel->progs.tick,
 	} };
+}
+
+static bool is_uprobe(const struct tracer *t, const struct bpf_program *prog)
+{
+	return prog != t->skel->progs.watch_hit && prog != t->skel->progs.tick;
 }
 
 static int load(struct tracer *t, const struct tracer_options *opt, struct err *e)
@@ -89,7 +103,7 @@ static int load(struct tracer *t, const struct tracer_options *opt, struct err *
 		struct bpf_program *prog = by_hand(t).progs[i];
 
 		bpf_program__set_autoattach(prog, false);
-		if (opt->has_uprobe_multi && prog != t->skel->progs.watch_hit)
+		if (opt->has_uprobe_multi && is_uprobe(t, prog))
 			bpf_program__set_expected_attach_type(prog, UPROBE_MULTI_ATTACH_TYPE);
 	}
 	bpf_program__set_autoload(t->skel->progs.sys_enter, opt->follow_calls);
@@ -143,6 +157,7 @@ void tracer_free(struct tracer *t)
 {
 	if (!t)
 		return;
+	ticks_stop(&t->ticks);
 	tracer_measure(t, false);
 	ring_buffer__free(t->ring);
 	if (t->locks)
@@ -264,14 +279,8 @@ int tracer_probe(struct tracer *t, struct uprobes *u, enum program program, enum
 		 pid_t tgid, const char *path, const uint64_t *offsets, const uint64_t *cookies, size_t n,
 		 struct err *e)
 {
-	const struct bpf_program *const progs[] = {
-		[PROGRAM_SCAN_ENTER] = t->skel->progs.scan_enter,
-		[PROGRAM_SCAN_LEAVE] = t->skel->progs.scan_leave,
-		[PROGRAM_NOGVL] = t->skel->progs.nogvl,
-	};
-
-	return uprobes_attach(u, bpf_program__fd(progs[program]), t->is_multi, where, tgid, path, offsets, cookies, n,
-			      e);
+	return uprobes_attach(u, bpf_program__fd(by_hand(t).progs[program]), t->is_multi, where, tgid, path,
+			      offsets, cookies, n, e);
 }
 
 void tracer_want_waiters(struct tracer *t, uint16_t id)
@@ -315,6 +324,30 @@ void tracer_writers(struct tracer *t, void (*fn)(void *arg, const struct writer_
 		if (!bpf_map__lookup_elem(t->skel->maps.writers, &key, sizeof(key), &n, sizeof(n), 0))
 			fn(arg, &key, n);
 		prev = &key;
+	}
+}
+
+int tracer_tick(struct tracer *t, struct err *e)
+{
+	return t->ticks.nr ? 0 : ticks_start(&t->ticks, bpf_program__fd(t->skel->progs.tick), e);
+}
+
+void tracer_tallies(struct tracer *t, uint16_t id,
+		    void (*fn)(void *arg, const struct tally_key *key, const struct tally *tally),
+		    void *arg)
+{
+	struct bpf_map *map = t->skel->maps.tallies;
+	struct tally_key key, next;
+	struct tally tally;
+	int more = bpf_map__get_next_key(map, NULL, &next, sizeof(next));
+
+	while (!more) {
+		key = next;
+		more = bpf_map__get_next_key(map, &key, &next, sizeof(next));
+		if (key.target != id ||
+		    bpf_map__lookup_and_delete_elem(map, &key, sizeof(key), &tally, sizeof(tally), 0))
+			continue;
+		fn(arg, &key, &tally);
 	}
 }
 

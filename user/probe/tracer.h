@@ -59,7 +59,10 @@ int tracer_watch(struct tracer *t, struct watch *w, uint64_t addr, enum word wor
 int tracer_probe_sites(struct tracer *t, struct uprobes *u, pid_t tgid, const char *path,
 		       struct site *sites, size_t n, enum site_state state, uint32_t generation,
 		       struct err *e);
-enum program { PROGRAM_SCAN_ENTER, PROGRAM_SCAN_LEAVE, PROGRAM_NOGVL };
+enum program {
+	PROGRAM_SCAN_ENTER, PROGRAM_SCAN_LEAVE, PROGRAM_NOGVL, PROGRAM_COPY_ENTER, PROGRAM_COPY_LEAVE,
+	PROGRAM_LARGE_ENTER, PROGRAM_LARGE_LEAVE,
+};
 
 /* Places one of the other programs. As uprobes_attach(). */
 int tracer_probe(struct tracer *t, struct uprobes *u, enum program program, enum uprobe_where where,
@@ -76,6 +79,14 @@ uint64_t tracer_site_hits(const struct tracer *t, bool stepped);
 
 /* Calls @fn for each instruction address (after the write) seen to write a watched word. */
 void tracer_writers(struct tracer *t, void (*fn)(void *arg, const struct writer_key *k, uint64_t n),
+		    void *arg);
+
+/* Runs the sampling program at a clock's ticks from now on, for all targets. 0 or -errno with @e set. */
+int tracer_tick(struct tracer *t, struct err *e);
+
+/* Calls @fn for each tally of target @id, and takes it out. */
+void tracer_tallies(struct tracer *t, uint16_t id,
+		    void (*fn)(void *arg, const struct tally_key *key, const struct tally *tally),
 		    void *arg);
 
 /* Passes all records in the ring to on_record. The number, or -errno. */

@@ -79,6 +79,9 @@ static const struct rule rules[] = {
 	MAY(io_self, 8),
 	MAY(io_closing_ec, 8),
 	MAY(waiter_busy, 8),
+	MAY(cfp_ep, 8),
+	MAY(method_def, 8),
+	MAY(def_function, 8),
 };
 _Static_assert(ARRAY_LEN(rules) == sizeof(struct layout) / sizeof(int32_t), "a rule a member");
 

@@ -82,7 +82,10 @@
 	       "struct RString.as.embed.ary|struct RString.as.ary") \
 	MEMBER(io_self,			"rb_io_t.self|struct rb_io.self") \
 	MEMBER(io_closing_ec,		"struct rb_io.closing_ec") \
-	MEMBER(waiter_busy,		"struct waiting_fd.busy")
+	MEMBER(waiter_busy,		"struct waiting_fd.busy") \
+	MEMBER(cfp_ep,			"rb_control_frame_t.ep") \
+	MEMBER(method_def,		"struct rb_callable_method_entry_struct.def") \
+	MEMBER(def_function,		"struct rb_method_definition_struct.body.cfunc.func")
 
 struct layout {
 #define LAYOUT_FIELD(name, paths) int32_t name;

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Copies of memory: IO::Buffer's where it calls the C library for them, other large ones in the branch of
+ * the library's routine that only they take, and by clock ticks all that are made with the lock held.
+ * Small copies are only tallied.
+ */
+#include "bpf/target.bpf.h"
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
+
+struct { MAP(BPF_MAP_TYPE_HASH, struct task_key, struct copy_state, MAX_COPIES); } copies SEC(".maps");
+struct { MAP(BPF_MAP_TYPE_HASH, struct tally_key, struct tally, MAX_TALLIES); } tallies SEC(".maps");
+
+enum {
+	ENV_METHOD = -2 * 8,			/* vm_core.h: VM_ENV_DATA_INDEX_ME_CREF, */
+	FRAME_MAGIC_MASK = 0x7fff0001,		/* VM_FRAME_MAGIC_MASK, */
+	FRAME_MAGIC_CFUNC = 0x55550001,		/* VM_FRAME_MAGIC_CFUNC (3.0 to 4.0) */
+};
+
+/* The running task, with the lock that it is known to have to do with. */
+struct self {
+	const struct target_cfg *t;
+	struct task_state *s;
+	struct task_key key;
+	bool is_owner;
+};
+
+static __always_inline bool find_self(struct self *me)
+{
+	struct lock_state *l;
+	__u32 lock;
+
+	me->key.tgid = bpf_get_current_pid_tgid() >> 32;
+	me->t = bpf_map_lookup_elem(&targets, &me->key.tgid);
+	if (!me->t || me->t->source == SOURCE_NONE || !(me->t->flags & TARGET_COPY))
+		return false;
+	me->key.tid = current_tid(me->t);
+	me->s = bpf_map_lookup_elem(&tasks, &me->key);
+	if (!me->s)
+		return false;
+	lock = me->s->lock - 1;
+	l = bpf_map_lookup_elem(&locks, &lock);
+	me->is_owner = l && l->owner_tid == me->key.tid && l->tgid == me->key.tgid;
+	return true;
+}
+
+/* The C function of the method that the topmost frame runs; 0 if that is no C function's frame. */
+static __always_inline __u64 method_function(const struct self *me)
+{
+	const struct target_cfg *t = me->t;
+	int err = 0;
+	__u64 cfp, ep, method;
+
+	if (!me->s->thread)
+		return 0;
+	cfp = user_u64(user_u64(me->s->thread + t->close.thread_ec, &err) + t->close.ec_cfp, &err);
+	ep = user_u64(cfp + t->cfp_ep, &err);
+	if (err || (user_u32(ep, &err) & FRAME_MAGIC_MASK) != FRAME_MAGIC_CFUNC)
+		return 0;
+	method = user_u64(ep + ENV_METHOD, &err);
+	method = user_u64(user_u64(method + t->method_def, &err) + t->def_function, &err);
+	return err ? 0 : method;
+}
+
+static __always_inline void tally_add(const struct tally_key *key, __u64 bytes)
+{
+	struct tally *have = bpf_map_lookup_elem(&tallies, key), fresh = { 1, bytes };
+
+	if (have) {
+		__sync_fetch_and_add(&have->count, 1);
+		__sync_fetch_and_add(&have->bytes, bytes);
+	} else if (bpf_map_update_elem(&tallies, key, &fresh, BPF_NOEXIST)) {
+		stat_inc(STAT_LOST_COPY);
+	}
+}
+
+/* Sizes from 2^(n - 1) up to 2^n are in slot n, 0 is in slot 0. */
+static __always_inline __u8 size_slot(__u64 bytes)
+{
+	__u8 slot = 0;
+
+	for (int i = 0; i < 64 && bytes; i++) {
+		bytes >>= 1;
+		slot++;
+	}
+	return slot;
+}
+
+static __always_inline void copy_begin(const struct self *me, __u64 bytes, __u8 flags)
+{
+	struct copy_state c = { .bytes = bytes, .function = method_function(me) };
+
+	c.flags = flags | (me->is_owner ? COPY_HELD : 0);
+	if (bytes < me->t->copy_min) {
+		struct tally_key key = {
+			.function = c.function, .target = me->t->id, .kind = TALLY_COPY, .flags = c.flags,
+			.slot = size_slot(bytes),
+		};
+
+		tally_add(&key, bytes);
+		return;
+	}
+	c.start_ns = bpf_ktime_get_ns();
+	if (bpf_map_update_elem(&copies, &me->key, &c, BPF_ANY))
+		stat_inc(STAT_LOST_COPY);
+}
+
+static __always_inline int copy_end(const struct self *me, __u8 origin)
+{
+	struct copy_state *c = bpf_map_lookup_elem(&copies, &me->key);
+	__u64 now = bpf_ktime_get_ns();
+	struct rec *r;
+
+	if (!c || (c->flags & COPY_ORIGIN) != origin)
+		return 0;
+	r = rec_reserve(me->t->id, EVENT_COPY);
+	if (r) {
+		r->thread = c->function;
+		r->tid = me->key.tid;
+		r->lock = me->s->lock - 1;
+		r->flags = c->flags;
+		r->dur_ns = now - c->start_ns;
+		r->count = c->bytes;
+		r->nr = c->bytes >> 32;
+		bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
+	}
+	bpf_map_delete_elem(&copies, &me->key);
+	return 0;
+}
+
+/* IO::Buffer is about to call for a copy; the cookie says where the number of bytes is. */
+SEC("uprobe")
+int copy_enter(struct pt_regs *ctx)
+{
+	__u64 cookie = bpf_get_attach_cookie(ctx), bytes;
+	struct self me = { 0 };
+	int err = 0;
+
+	if (!find_self(&me))
+		return 0;
+	stat_inc(STAT_HIT_COPY);
+	bytes = reg(ctx, COPY_LEN(cookie), &err);
+	if (!err)
+		copy_begin(&me, bytes, COPY_FLAGS(cookie) | COPY_BUFFER);
+	return 0;
+}
+
+SEC("uprobe")
+int copy_leave(struct pt_regs *ctx)
+{
+	struct self me = { 0 };
+
+	if (!find_self(&me))
+		return 0;
+	stat_inc(STAT_HIT_COPY);
+	return copy_end(&me, COPY_BUFFER);
+}
+
+/* The branch for large sizes in the C library's routine. What IO::Buffer called for is told already. */
+SEC("uprobe")
+int large_enter(struct pt_regs *ctx)
+{
+	__u64 cookie = bpf_get_attach_cookie(ctx), bytes;
+	struct self me = { 0 };
+	int err = 0;
+
+	if (!find_self(&me))
+		return 0;
+	stat_inc(STAT_HIT_COPY);
+	bytes = reg(ctx, COPY_LEN(cookie), &err);
+	if (err || bytes < me.t->copy_min || bpf_map_lookup_elem(&copies, &me.key))
+		return 0;
+	copy_begin(&me, bytes, COPY_FLAGS(cookie));
+	return 0;
+}
+
+SEC("uprobe")
+int large_leave(struct pt_regs *ctx)
+{
+	struct self me = { 0 };
+
+	return find_self(&me) ? copy_end(&me, 0) : 0;
+}
+
+static __always_inline bool is_in_copy(const struct target_cfg *t, __u64 ip)
+{
+	for (int i = 0; i < COPY_ROUTINES; i++)
+		if (ip >= t->routines[i].start && ip < t->routines[i].end)
+			return true;
+	return false;
+}
+
+/* The clock ticks on each CPU: is the lock's owner copying? */
+SEC("perf_event")
+int tick(struct bpf_perf_event_data *ctx)
+{
+	struct tally_key key = { .kind = TALLY_TICK };
+	struct self me = { 0 };
+	struct pt_regs *regs;
+
+	if (!find_self(&me) || !me.is_owner)
+		return 0;
+	key.target = me.t->id;
+	tally_add(&key, 0);
+	/* where its own code is, were it in the kernel just now (a page fault) */
+	regs = (struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf());
+	if (!is_in_copy(me.t, PT_REGS_IP_CORE(regs)))
+		return 0;
+	key.kind = TALLY_TICK_COPY;
+	key.function = method_function(&me);
+	tally_add(&key, 0);
+	return 0;
+}

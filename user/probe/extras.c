@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "probe/extras.h"
+
+#include "probe/function.h"
+#include "util/scope.h"
+
+void extras_init(struct extras *x, const struct ruby *r, unsigned int measures)
+{
+	*x = (struct extras){
+		.measures = measures, .is_set = true, .nogvl = UPROBES_NONE,
+		.closing = { .enter = UPROBES_NONE, .leave = UPROBES_NONE },
+	};
+	if (r->layout.thread_status < 0)
+		x->measures &= ~(MEASURE_BLOCK | MEASURE_FUNCTIONS);
+	if (x->measures & MEASURE_CLOSE && r->has_object)
+		closing_init(&x->closing, r);
+	if (!x->closing.is_found)
+		x->measures &= ~MEASURE_CLOSE;
+}
+
+void extras_inherit(struct extras *x, const struct extras *parent)
+{
+	*x = *parent;
+	x->nogvl = x->closing.enter = x->closing.leave = UPROBES_NONE;
+}
+
+void extras_configure(const struct extras *x, const struct ruby *r, struct target_cfg *cfg)
+{
+	cfg->thread_status = r->layout.thread_status;
+	if (x->measures & MEASURE_BLOCK)
+		cfg->flags |= TARGET_BLOCK;
+	if (x->measures & MEASURE_CLOSE)
+		closing_configure(&x->closing, r, cfg);
+}
+
+/* rb_nogvl() is exported by every Ruby from 2.7 on (include/ruby/thread.h). */
+static void start_functions(struct extras *x, struct tracer *t, const struct ruby *r)
+{
+	const struct object *o = &r->object;
+	struct held arg = held_begin(0, sizeof(void *));
+	auto_release(function_release) struct function f = { 0 };
+	struct place p;
+	uint64_t vaddr, cookie;
+
+	if (object_symbol(o, "rb_nogvl", &vaddr, NULL) || function_load(&f, o, vaddr) ||
+	    function_entry(&p, &f, &arg))
+		return;
+	cookie = insn_reg_slot(p.reg);
+	tracer_probe(t, &x->nogvl, PROGRAM_NOGVL, UPROBE_AT, r->proc.pid, o->open_path, &p.offset, &cookie,
+		     1, NULL);
+}
+
+void extras_start(struct extras *x, struct tracer *t, uint16_t id, const struct ruby *r)
+{
+	if (x->measures & MEASURE_CLOSE) {
+		tracer_want_waiters(t, id);
+		if (closing_place(&x->closing, t, r->proc.pid, r, &x->closing.why)) {
+			x->closing.is_found = false;
+			x->measures &= ~MEASURE_CLOSE;
+		}
+	}
+	if (x->measures & MEASURE_FUNCTIONS)
+		start_functions(x, t, r);
+}
+
+void extras_stop(struct extras *x)
+{
+	if (!x->is_set)
+		return;
+	closing_remove(&x->closing);
+	uprobes_detach(&x->nogvl);
+}
+
+const char *extras_close_method(const struct extras *x)
+{
+	if (x->measures & MEASURE_CLOSE)
+		return closing_method(&x->closing);
+	return x->closing.why.msg[0] ? x->closing.why.msg : "not measured";
+}
+
+const char *extras_block_method(const struct extras *x)
+{
+	return x->measures & MEASURE_BLOCK ? "calls" : "not measured";
+}
