@@ -188,6 +188,9 @@ static __always_inline __u8 owner_leaves(const struct hit *h)
 
 	if (!s || !thread || thread == OWNER_UNKNOWN)
 		return 0;
+	/* when it became the owner its task may not have been known yet */
+	s->lock = h->lock + 1;
+	s->thread = thread;
 	if (h->l->owner_tid == h->tid && !s->on_cpu) {
 		s->on_cpu = 1;
 		cpu_catch_up(h->t, s, h->tid,

@@ -45,7 +45,7 @@ void imports_release(struct imports *t);	/* all zero is fine */
 bool imports_callee(const struct imports *t, const struct function *f, const struct insn *i,
 		    struct import_to *out);
 
-/* The address in the file that the word at @vaddr holds when the program runs. False: none. */
+/* The address in the file that the word at @vaddr holds when the program starts. False: none. */
 bool imports_word(const struct imports *t, uint64_t vaddr, uint64_t *out);
 
 /* A function looked for by its name, in the file or in another. */
