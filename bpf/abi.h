@@ -257,7 +257,8 @@ enum tracer_stat {
 	STAT_LOST_CLOSE,	/* table of closes full, or what the scan was called with is unreadable */
 	STAT_TRUNCATED_WALK,	/* a list was longer than MAX_WALK */
 	STAT_HIT_SCAN,		/* runs of the programs on a close's scan */
-	STAT_WALKED,		/* nodes visited by walks */
+	STAT_WALKED,		/* nodes visited by walks ... */
+	STAT_WALK_NS,		/* ... and how long that took */
 	STAT_HIT_NOGVL,		/* runs of the program on rb_nogvl() */
 	STAT_LOST_COPY,		/* a table of copies full */
 	STAT_HIT_COPY,		/* runs of the programs on copies */

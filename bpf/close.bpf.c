@@ -128,6 +128,7 @@ static long walk_step(__u32 i, struct walk *w)
 /* Visits the nodes of the list_head at @head. False if it is not told what there is. */
 static __always_inline bool walk(struct walk *w, __u64 head)
 {
+	__u64 start = bpf_ktime_get_ns();
 	int err = 0;
 
 	w->head = head;
@@ -136,6 +137,7 @@ static __always_inline bool walk(struct walk *w, __u64 head)
 		return false;
 	bpf_loop(MAX_WALK, walk_step, w, 0);
 	stat_add(STAT_WALKED, w->count);
+	stat_add(STAT_WALK_NS, bpf_ktime_get_ns() - start);
 	if (w->is_broken || w->at != w->head) {
 		stat_inc(STAT_TRUNCATED_WALK);
 		return false;

@@ -86,7 +86,7 @@ static json_t *cost(const struct capture_totals *t)
 	uint64_t hits = t->hits_sites + s[STAT_HIT_WATCH] + s[STAT_HIT_SCAN] + s[STAT_HIT_NOGVL];
 	uint64_t runs = hits + s[STAT_HIT_SWITCH] + s[STAT_HIT_CALL];
 
-	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:I, s:f}",
+	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:I, s:f}",
 			 "hits", (json_int_t)hits,
 			 "hits_sites", (json_int_t)t->hits_sites,
 			 "hits_watch", (json_int_t)s[STAT_HIT_WATCH],
@@ -94,6 +94,7 @@ static json_t *cost(const struct capture_totals *t)
 			 "hits_switch", (json_int_t)s[STAT_HIT_SWITCH],
 			 "hits_call", (json_int_t)s[STAT_HIT_CALL],
 			 "walked_nodes", (json_int_t)s[STAT_WALKED],
+			 "walk_ns", (json_int_t)s[STAT_WALK_NS],
 			 "ns_per_hit", hits ? (double)t->hits_ns / hits : 0.0,
 			 "uprobe_ns", t->cost.emulated_ns,
 			 "uprobe_stepped_ns", t->cost.stepped_ns,

@@ -20,7 +20,6 @@ enum {
 #define FLUSH_NS (1 * NS_PER_SEC)
 #define MEASURE_NS (1 * NS_PER_SEC)	/* how long the kernel times the programs' runs */
 #define REOPEN_NS (10 * NS_PER_SEC)	/* after exec Ruby has this long to set up its VM */
-#define WALK_NODE_NS 90		/* docs/method.md */
 #define BUDGET_FOR_HITS 0.75		/* the rest is for placing and removing probes: not measured */
 #define BUDGET_SLACK_NS (1 * NS_PER_SEC)	/* of wall time that one window may use up ahead */
 
@@ -283,7 +282,7 @@ static double hits_ns(const struct capture *c, const uint64_t stats[STAT_COUNT])
 /* And with it what was run at their task switches and system calls, and over lists. */
 static double spent_ns(const struct capture *c, const uint64_t stats[STAT_COUNT])
 {
-	return hits_ns(c, stats) + stats[STAT_WALKED] * WALK_NODE_NS +
+	return hits_ns(c, stats) + stats[STAT_WALK_NS] +
 	       (stats[STAT_HIT_SWITCH] + stats[STAT_HIT_CALL]) * c->cost.program_ns;
 }
 

@@ -8,7 +8,7 @@
 #include "util/scope.h"
 
 enum {
-	STUBS_BYTES_MAX = 1 << 24,
+	STUBS_BYTES_MAX = 1 << 20,
 	WORDS_MAX = 1 << 22,
 	STUB_INSNS = 2,		/* that may precede a stub's jump: a landing pad, its index */
 };

@@ -63,6 +63,8 @@ enum exit_status {
 	       "use --method watch") \
 	REASON(NO_CLOSE,	"no-close",		EXIT_CANNOT, \
 	       "use a Ruby that is not stripped; all but the closes is measured without it") \
+	REASON(NO_COPY,		"no-copy",		EXIT_CANNOT, \
+	       "none is needed: copies are measured by sampling instead") \
 	REASON(BPF_LOAD,	"bpf-load",		EXIT_CANNOT, \
 	       "see `gvlscope doctor`; the kernel's own words follow with -v")
 
