@@ -131,7 +131,8 @@ struct tally {
 
 /* What the programs need to know of system calls: set before they are loaded. */
 struct call_table {
-	__u32 futex, poll, ppoll, close, dup2, dup3;	/* numbers; ~0: there is none */
+	__u32 futex, read, poll, ppoll, close, dup2, dup3;	/* numbers; ~0: there is none */
+	__u32 pad;
 	__u64 with_fd[MAX_CALLS / 64];	/* bit per call: its first argument is a file descriptor */
 	__u64 quiet[MAX_CALLS / 64];	/* ... it says nothing of what a thread waits for (memory, signals) */
 };
@@ -178,7 +179,7 @@ struct task_state {
 	__u64 region;		/* rb_thread_t that it runs without the lock; 0: none, or told already */
 	__u64 thread;		/* rb_thread_t that it last ran with the lock */
 	__u64 waiter;		/* address of the waiter that it was last seen to have on the list */
-	__u32 is_futex_told;
+	__u32 told;		/* how much the call that was told says: call.bpf.c */
 	__u32 pad;
 };
 

@@ -78,31 +78,48 @@ static __always_inline __s32 call_fd(__u32 nr, struct pt_regs *regs)
 
 	if (has_bit(calls.with_fd, nr))
 		return PT_REGS_PARM1_CORE_SYSCALL(regs);
-	/* struct pollfd begins with the descriptor; one is what Ruby waits for a single IO with */
-	if ((nr == calls.poll || nr == calls.ppoll) && PT_REGS_PARM2_CORE_SYSCALL(regs) == 1 &&
+	/* struct pollfd begins with the descriptor; Ruby waits for one, up to 3.2 beside its own for signals */
+	if ((nr == calls.poll || nr == calls.ppoll) && PT_REGS_PARM2_CORE_SYSCALL(regs) <= 2 &&
 	    !bpf_probe_read_user(&fd, sizeof(fd), (void *)PT_REGS_PARM1_CORE_SYSCALL(regs)))
 		return fd;
 	return -1;
 }
 
-/* The first call that says anything of what the thread released the lock for. */
+static __always_inline bool is_wait(struct pt_regs *regs)
+{
+	__u32 op = PT_REGS_PARM2_CORE_SYSCALL(regs) & FUTEX_OP;
+
+	return op == FUTEX_WAIT || op == FUTEX_WAIT_BITSET;
+}
+
+/* How much a call says of what a thread released the lock for. */
+enum { SAYS_NOTHING, SAYS_SIGNALS, SAYS_FUTEX, SAYS_ALL };
+
+/* Reads of an eventfd may just empty the one for signals, futexes may be of Ruby's own locks. */
+static __always_inline __u32 what_it_says(__u32 nr, struct pt_regs *regs, __u32 kind)
+{
+	if (has_bit(calls.quiet, nr))
+		return SAYS_NOTHING;
+	if (nr == calls.futex)
+		return is_wait(regs) ? SAYS_FUTEX : SAYS_NOTHING;
+	return nr == calls.read && kind == FILE_EVENTFD ? SAYS_SIGNALS : SAYS_ALL;
+}
+
+/* The first call that says more than those before it. */
 static __always_inline void tell_call(const struct target_cfg *t, struct task_state *s, __u32 tid, __u32 nr,
 				      struct pt_regs *regs)
 {
 	__u64 thread = s->region;
+	__s32 fd = call_fd(nr, regs);
+	__u32 kind = fd >= 0 ? file_kind(fd) : FILE_NONE;
+	__u32 says = what_it_says(nr, regs, kind);
 	struct rec *r;
 
-	if (has_bit(calls.quiet, nr))
+	if (says <= s->told)
 		return;
-	if (nr == calls.futex) {
-		__u32 op = PT_REGS_PARM2_CORE_SYSCALL(regs) & FUTEX_OP;
-
-		if (s->is_futex_told || (op != FUTEX_WAIT && op != FUTEX_WAIT_BITSET))
-			return;
-		s->is_futex_told = 1;	/* of Ruby's own locks perhaps: another call says more */
-	} else {
+	s->told = says;
+	if (says == SAYS_ALL)
 		s->region = 0;
-	}
 	r = rec_reserve(t->id, EVENT_CALL);
 	if (!r)
 		return;
@@ -110,8 +127,8 @@ static __always_inline void tell_call(const struct target_cfg *t, struct task_st
 	r->tid = tid;
 	r->lock = s->lock - 1;
 	r->nr = nr;
-	r->fd = call_fd(nr, regs);
-	r->count = r->fd >= 0 ? file_kind(r->fd) : FILE_NONE;
+	r->fd = fd;
+	r->count = kind;
 	bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
 }
 

@@ -200,7 +200,7 @@ static __always_inline __u8 owner_leaves(const struct hit *h)
 		/* STOPPED or STOPPED_FOREVER: vm_core.h, enum rb_thread_status */
 		__u32 status = user_u8(thread + h->t->thread_status, &err) & 3;
 
-		s->is_futex_told = 0;
+		s->told = 0;
 		s->region = status == 1 || status == 2 ? thread : 0;
 		flags |= s->region ? EVENT_RELEASED : 0;
 	}

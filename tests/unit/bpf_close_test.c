@@ -135,7 +135,7 @@ static int setup(void **state)
 		waiter_frames[i] = (struct fake_frame){ .pc = 21, .iseq = 22, .self = (uintptr_t)&io_one };
 	}
 	*(struct call_table *)&calls = (struct call_table){
-		.futex = CALL_FUTEX, .poll = ~0u, .ppoll = ~0u, .close = CALL_CLOSE, .dup2 = CALL_DUP2,
+		.futex = CALL_FUTEX, .read = CALL_READ, .poll = ~0u, .ppoll = ~0u, .close = CALL_CLOSE, .dup2 = CALL_DUP2,
 		.dup3 = ~0u, .with_fd = { 1 << CALL_READ | 1 << CALL_CLOSE }, .quiet = { 1 << CALL_MMAP },
 	};
 	return 0;

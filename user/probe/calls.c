@@ -47,7 +47,7 @@ void calls_fill(struct call_table *out)
 	uint64_t fds[MAX_CALLS / 64] = { 0 }, silent[MAX_CALLS / 64] = { 0 };
 
 	*out = (struct call_table){
-		.futex = number("futex"), .poll = number("poll"), .ppoll = number("ppoll"),
+		.futex = number("futex"), .read = number("read"), .poll = number("poll"), .ppoll = number("ppoll"),
 		.close = number("close"), .dup2 = number("dup2"), .dup3 = number("dup3"),
 	};
 	set_bits(fds, with_fd, ARRAY_LEN(with_fd));

@@ -193,7 +193,7 @@ static int walk_method(struct finder *f, enum copy_method method)
 
 static int not_there(const struct object *o, const char *what, struct err *e)
 {
-	return err_set(e, REASON_NO_SITES, -ENOENT, "%s: %s IO::Buffer", o->path, what);
+	return err_set(e, REASON_NO_COPY, -ENOENT, "%s: %s IO::Buffer", o->path, what);
 }
 
 /* The function that defines IO::Buffer's methods. */
