@@ -47,7 +47,7 @@ struct close_layout {
 	__s32 waiter_node, waiter_thread, waiter_ec, waiter_fd, waiter_busy;
 	__s32 thread_ec, ec_thread, ec_cfp;
 	__s32 cfp_pc, cfp_iseq, cfp_self, cfp_size;
-	__s32 io_fd, io_waiters, io_fork_gen, io_closing_ec;
+	__s32 file_io, io_mode, io_fd, io_waiters, io_fork_gen, io_closing_ec;
 };
 
 /* Offsets as above. */
@@ -78,13 +78,13 @@ struct target_cfg {
 		__u64 start, end;	/* addresses */
 	} routines[COPY_ROUTINES];
 };
-_Static_assert(sizeof(struct target_cfg) == 240, "shared with BPF");
+_Static_assert(sizeof(struct target_cfg) == 248, "shared with BPF");
 
 /* When the next walk over a target's list is due. User space asks for one that tells each node. */
 struct walk_due {
 	__u64 next_ns;
 	__u32 base;		/* 1: as soon as possible, and tell each node */
-	__u32 pad;
+	__u32 always;		/* fibers wait on the list, several of a thread: walk at each scan */
 };
 
 /* A close that a task has begun. */
@@ -92,13 +92,15 @@ struct close_state {
 	__u64 start_ns;		/* of the scan; 0 once that is told */
 	__u64 busy;		/* address of the list_head that takes the matched ones (up to 3.4) */
 	__u64 sum;		/* of a walk: the waiting threads' addresses */
+	__u64 frame;		/* rb_control_frame_t of the closing thread, 0: not known */
 	__u64 call_ns;		/* close(2) was entered */
 	__s32 fd;
 	__u32 count;		/* of a walk */
 	__u32 matched;
 	__u8 flags;		/* enum scan_flag */
 	__u8 is_held;		/* the lock, when close(2) was entered */
-	__u16 pad;
+	__u8 is_told;		/* those that match are */
+	__u8 pad;
 };
 
 /* A copy that a task has begun. */

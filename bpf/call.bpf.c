@@ -125,7 +125,7 @@ static __always_inline void tell_call(const struct target_cfg *t, struct task_st
 		return;
 	r->thread = thread;
 	r->tid = tid;
-	r->lock = s->lock - 1;
+	lock_of(t, s, &r->lock);
 	r->nr = nr;
 	r->fd = fd;
 	r->count = kind;
@@ -165,7 +165,7 @@ int nogvl(struct pt_regs *ctx)
 		return 0;
 	r->thread = reg(ctx, bpf_get_attach_cookie(ctx), &err);
 	r->tid = key.tid;
-	r->lock = s->lock - 1;
+	lock_of(t, s, &r->lock);
 	bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
 	return 0;
 }
@@ -176,9 +176,9 @@ int BPF_PROG(sys_enter, struct pt_regs *regs, long id)
 	struct task_key key = { .tgid = bpf_get_current_pid_tgid() >> 32 };
 	const struct target_cfg *t = bpf_map_lookup_elem(&targets, &key.tgid);
 	struct close_state *c;
-	struct lock_state *l;
 	struct task_state *s;
-	__u32 nr = id, lock;
+	__u32 nr = id;
+	__u16 lock;
 
 	if (!t || t->source == SOURCE_NONE)
 		return 0;
@@ -194,9 +194,7 @@ int BPF_PROG(sys_enter, struct pt_regs *regs, long id)
 	c = bpf_map_lookup_elem(&closes, &key);
 	if (!c || !ends_close(nr, regs, c->fd))
 		return 0;
-	lock = s->lock - 1;
-	l = bpf_map_lookup_elem(&locks, &lock);
-	c->is_held = l && l->owner_tid == key.tid;
+	c->is_held = is_owner(t, lock_of(t, s, &lock), key.tgid, key.tid);
 	c->call_ns = bpf_ktime_get_ns();
 	return 0;
 }
@@ -218,6 +216,7 @@ int BPF_PROG(sys_exit, struct pt_regs *regs, long ret)
 	r = rec_reserve(t->id, EVENT_CLOSE);
 	if (r) {
 		r->tid = key.tid;
+		lock_of(t, bpf_map_lookup_elem(&tasks, &key), &r->lock);
 		r->fd = c->fd;
 		r->dur_ns = r->ts_ns - c->call_ns;
 		r->flags = c->is_held ? CLOSE_HELD : 0;

@@ -23,10 +23,13 @@ struct walk {
 	__u16 target;
 	__u8 kind;		/* of the record for each node, 0: none */
 	bool is_broken;
+	bool has_fibers;	/* a thread has several nodes */
+	__u64 last;		/* thread of the node before */
 };
 
 enum {
 	T_FILE = 0x0b, T_MASK = 0x1f,	/* ruby_value_type, include/ruby/internal/value_type.h */
+	FMODE_EXTERNAL = 0x10000,	/* include/ruby/io.h; FMODE_PREP up to 3.2 */
 	FRAMES_MAX = 4,			/* looked at for one that runs Ruby code */
 };
 
@@ -117,6 +120,8 @@ static long walk_step(__u32 i, struct walk *w)
 		return 1;
 	}
 	w->sum += thread;
+	w->has_fibers |= thread == w->last;
+	w->last = thread;
 	if (w->kind && (w->fd < 0 || (__s32)user_u32(waiter + w->l.waiter_fd, &err) == w->fd)) {
 		tell_node(w, thread, ec);
 		w->told++;
@@ -154,20 +159,30 @@ static __always_inline void walk_init(struct walk *w, const struct target_cfg *t
 	w->l = t->close;
 	rec_init(&w->like.rec, t->id, 0);
 	w->like.rec.tid = tid;
-	w->like.rec.lock = s ? (__u16)(s->lock - 1) : 0;
+	lock_of(t, s, &w->like.rec.lock);
+}
+
+/* The frame of the thread that @tid runs with the lock; 0 where it cannot be told. */
+static __always_inline __u64 own_frame(const struct target_cfg *t, __u32 tgid, __u32 tid,
+				       const struct task_state *s)
+{
+	__u16 id;
+	struct lock_state *l = lock_of(t, s, &id);
+	int err = 0;
+	__u64 ec;
+
+	if (!is_owner(t, l, tgid, tid) || !l->owner || l->owner == OWNER_UNKNOWN)
+		return 0;
+	ec = user_u64(l->owner + t->close.thread_ec, &err);
+	return err ? 0 : user_u64(ec + t->close.ec_cfp, &err);
 }
 
 /* Where the scanning thread itself is: the IO that it closes is the receiver of its topmost frame. */
-static __always_inline void find_closer(struct walk *w, const struct task_state *s)
+static __always_inline void find_closer(struct walk *w, __u64 cfp)
 {
-	__u32 lock = w->like.rec.lock;
-	struct lock_state *l = s && s->lock ? bpf_map_lookup_elem(&locks, &lock) : NULL;
-	__u64 cfp, self;
 	int err = 0;
+	__u64 self;
 
-	if (!l || l->owner_tid != w->like.rec.tid || !l->owner || l->owner == OWNER_UNKNOWN)
-		return;
-	cfp = top_frame(w, user_u64(l->owner + w->l.thread_ec, &err));
 	if (!cfp)
 		return;
 	self = user_u64(cfp + w->l.cfp_self, &err);
@@ -184,6 +199,8 @@ static __always_inline void walk_all(const struct target_cfg *t, struct close_st
 	struct walk w = { 0 };
 	__u64 start = bpf_ktime_get_ns(), end;
 
+	if (due && due->always)
+		c->flags |= SCAN_SHARED;
 	if (!due || (!due->base && !(c->flags & SCAN_SHARED) && start < due->next_ns))
 		return;
 	walk_init(&w, t, tid, s, due->base ? EVENT_LISTED : 0);
@@ -192,6 +209,8 @@ static __always_inline void walk_all(const struct target_cfg *t, struct close_st
 		c->flags |= SCAN_TRUNCATED;
 	c->count = w.count;
 	c->sum = w.sum;
+	due->always |= w.has_fibers;
+	c->flags |= due->always ? SCAN_SHARED : 0;
 	due->base = 0;
 	end = bpf_ktime_get_ns();
 	due->next_ns = end + (end - start) * t->walk_share;
@@ -206,7 +225,7 @@ static __always_inline void walk_matched(const struct target_cfg *t, struct clos
 	walk_init(&w, t, tid, s, EVENT_MATCHED);
 	w.like.rec.fd = c->fd;
 	w.fd = fd;
-	find_closer(&w, s);
+	find_closer(&w, c->frame);
 	if (!walk(&w, head))
 		c->flags |= SCAN_TRUNCATED;
 	c->matched = w.told;
@@ -223,7 +242,7 @@ static __always_inline void tell_scan(const struct target_cfg *t, struct close_s
 		return;
 	r->ts_ns = end_ns;
 	r->tid = tid;
-	r->lock = s ? (__u16)(s->lock - 1) : 0;
+	lock_of(t, s, &r->lock);
 	r->flags = c->flags;
 	r->thread = c->sum;
 	r->fd = c->fd;
@@ -258,6 +277,23 @@ static __always_inline const struct target_cfg *closing_target(__u32 tgid)
 	return t && t->flags & TARGET_CLOSE && t->source != SOURCE_NONE ? t : NULL;
 }
 
+/* The struct rb_io of the IO whose method runs in the frame at @cfp; 0 if it is none. */
+static __always_inline __u64 io_of_frame(const struct target_cfg *t, __u64 cfp)
+{
+	int err = 0;
+	__u64 self = cfp ? user_u64(cfp + t->close.cfp_self, &err) : 0;
+
+	return is_io(self) ? user_u64(self + t->close.file_io, &err) : 0;
+}
+
+/* True for one whose descriptor is not its own (autoclose: false): closing it does not close that. */
+static __always_inline bool is_external(const struct target_cfg *t, __u64 io)
+{
+	int err = 0;
+
+	return io && user_u32(io + t->close.io_mode, &err) & FMODE_EXTERNAL && !err;
+}
+
 /* The scan begins; the cookie says which register has its argument: a descriptor or a struct rb_io. */
 SEC("uprobe")
 int scan_enter(struct pt_regs *ctx)
@@ -267,6 +303,7 @@ int scan_enter(struct pt_regs *ctx)
 	const struct target_cfg *t = closing_target(key.tgid);
 	struct close_state c = { 0 };
 	struct task_state *s;
+	bool is_parallel;
 	int err = 0;
 
 	if (!t)
@@ -276,7 +313,9 @@ int scan_enter(struct pt_regs *ctx)
 	s = task_state(key.tgid, key.tid, 1);
 	arg = reg(ctx, SCAN_ARG(cookie), &err);
 	from = user_u64(PT_REGS_SP(ctx) + SCAN_SHIFT(cookie), &err);
-	if (from >= t->alone_start && from < t->alone_end)
+	c.frame = own_frame(t, key.tgid, key.tid, s);
+	if ((from >= t->alone_start && from < t->alone_end) ||
+	    is_external(t, t->waiters ? io_of_frame(t, c.frame) : arg))
 		c.flags |= SCAN_ALONE;
 	if (t->waiters) {
 		c.fd = arg;
@@ -284,8 +323,10 @@ int scan_enter(struct pt_regs *ctx)
 		/* those of other Ractors do not wait for this lock: they may be gone when it returns */
 		if (user_u32(t->vm_ractor_count, &err) > 1)
 			c.flags |= SCAN_SHARED;
+		is_parallel = c.flags & SCAN_SHARED;
 		walk_all(t, &c, key.tid, s);
-		if (c.flags & SCAN_SHARED)
+		c.is_told = is_parallel;
+		if (is_parallel)
 			walk_matched(t, &c, key.tid, s, t->waiters, c.fd);
 	} else {
 		enter_io(t, &c, arg, key.tid, s, &err);
@@ -321,7 +362,7 @@ int scan_leave(struct pt_regs *ctx)
 	if (!c || !c->start_ns)
 		return 0;
 	s = task_state(key.tgid, key.tid, 1);
-	if (t->waiters && !(c->flags & SCAN_SHARED) && user_u64(c->busy, &err) != c->busy)
+	if (t->waiters && !c->is_told && user_u64(c->busy, &err) != c->busy)
 		walk_matched(t, c, key.tid, s, c->busy, -1);
 	tell_scan(t, c, key.tid, s, now);
 	return 0;

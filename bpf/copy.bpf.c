@@ -27,8 +27,7 @@ struct self {
 
 static __always_inline bool find_self(struct self *me)
 {
-	struct lock_state *l;
-	__u32 lock;
+	__u16 lock;
 
 	me->key.tgid = bpf_get_current_pid_tgid() >> 32;
 	me->t = bpf_map_lookup_elem(&targets, &me->key.tgid);
@@ -38,9 +37,7 @@ static __always_inline bool find_self(struct self *me)
 	me->s = bpf_map_lookup_elem(&tasks, &me->key);
 	if (!me->s)
 		return false;
-	lock = me->s->lock - 1;
-	l = bpf_map_lookup_elem(&locks, &lock);
-	me->is_owner = l && l->owner_tid == me->key.tid && l->tgid == me->key.tgid;
+	me->is_owner = is_owner(me->t, lock_of(me->t, me->s, &lock), me->key.tgid, me->key.tid);
 	return true;
 }
 
@@ -117,7 +114,7 @@ static __always_inline int copy_end(const struct self *me, __u8 origin)
 	if (r) {
 		r->thread = c->function;
 		r->tid = me->key.tid;
-		r->lock = me->s->lock - 1;
+		lock_of(me->t, me->s, &r->lock);
 		r->flags = c->flags;
 		r->dur_ns = now - c->start_ns;
 		r->count = c->bytes;

@@ -10,24 +10,6 @@ struct { MAP(BPF_MAP_TYPE_ARRAY, __u32, struct site_count, MAX_SITES); } site_co
 
 __u32 nr_locks;			/* entries of locks in use; user space adds, so do the programs */
 
-/* The kernel task that runs @thread, as its own pid namespace counts; 0 when it has none now. */
-static __always_inline __u32 thread_tid(const struct target_cfg *t, __u64 thread)
-{
-	__u64 native = thread;
-	__u32 tid = 0;
-	int err = 0;
-
-	if (t->native_tid >= 0) {
-		native = user_u64(thread + t->thread_native, &err);
-		if (err || !native)
-			return 0;
-		bpf_probe_read_user(&tid, sizeof(tid), (void *)(native + t->native_tid));
-	} else if (t->thread_tid >= 0) {
-		bpf_probe_read_user(&tid, sizeof(tid), (void *)(thread + t->thread_tid));
-	}
-	return tid;
-}
-
 /* A lock word that nobody knew: a Ractor was born. The first event of it is this one. */
 static __noinline __u32 lock_add(__u64 addr, __u32 tgid, __u16 target)
 {

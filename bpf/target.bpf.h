@@ -102,6 +102,24 @@ static __always_inline __u64 reg(void *ctx, __u32 slot, int *err)
 	return v;
 }
 
+/* The kernel task that runs @thread, as its own pid namespace counts; 0 when it has none now. */
+static __always_inline __u32 thread_tid(const struct target_cfg *t, __u64 thread)
+{
+	__u64 native = thread;
+	__u32 tid = 0;
+	int err = 0;
+
+	if (t->native_tid >= 0) {
+		native = user_u64(thread + t->thread_native, &err);
+		if (err || !native)
+			return 0;
+		bpf_probe_read_user(&tid, sizeof(tid), (void *)(native + t->native_tid));
+	} else if (t->thread_tid >= 0) {
+		bpf_probe_read_user(&tid, sizeof(tid), (void *)(thread + t->thread_tid));
+	}
+	return tid;
+}
+
 static __always_inline struct task_state *task_state(__u32 tgid, __u32 tid, __u32 on_cpu)
 {
 	struct task_key key = { .tgid = tgid, .tid = tid };
@@ -113,6 +131,30 @@ static __always_inline struct task_state *task_state(__u32 tgid, __u32 tid, __u3
 	if (bpf_map_update_elem(&tasks, &key, &fresh, BPF_NOEXIST))
 		stat_inc(STAT_LOST_TASK);
 	return bpf_map_lookup_elem(&tasks, &key);
+}
+
+/* The lock that @s has to do with; the target's first one where that is not known. May be NULL. */
+static __always_inline struct lock_state *lock_of(const struct target_cfg *t, const struct task_state *s,
+						  __u16 *id)
+{
+	__u32 lock = s && s->lock ? s->lock - 1 : t->lock;
+
+	*id = lock;
+	return bpf_map_lookup_elem(&locks, &lock);
+}
+
+/*
+ * True if task @tid owns @l. One that became the owner before it was known which task runs it is known
+ * from here on.
+ */
+static __always_inline bool is_owner(const struct target_cfg *t, struct lock_state *l, __u32 tgid,
+				     __u32 tid)
+{
+	if (!l || l->tgid != tgid)
+		return false;
+	if (!l->owner_tid && l->owner && l->owner != OWNER_UNKNOWN && thread_tid(t, l->owner) == tid)
+		l->owner_tid = tid;
+	return l->owner_tid == tid;
 }
 
 static __always_inline void rec_init(struct rec *r, __u16 target, __u8 kind)

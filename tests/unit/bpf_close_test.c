@@ -43,13 +43,16 @@ struct fake_waiter {		/* up to 3.4, and from 4.0 with an ec */
 	int32_t fd;
 };
 struct fake_io {
-	uint64_t flags;		/* RBasic of the object that stands for it */
+	uint64_t flags;		/* RBasic of the object that stands for it ... */
+	struct fake_io *io;	/* ... and this is itself */
+	uint32_t mode;
 	uint64_t fd;
 	struct fake_node waiters;
 	uint64_t fork_gen, closing_ec;
 };
 
-static struct fake_io io_one = { .flags = T_FILE, .fd = 7 }, io_two = { .flags = T_FILE, .fd = 7 };
+static struct fake_io io_one = { .flags = T_FILE, .io = &io_one, .fd = 7 };
+static struct fake_io io_two = { .flags = T_FILE, .io = &io_two, .fd = 7 };
 static struct fake_frame closer_frame, waiter_frames[3];
 static struct fake_thread closer, threads[3];
 static struct fake_ec closer_ec = { &closer_frame, &closer };
@@ -103,6 +106,7 @@ static int setup(void **state)
 		.close = {
 			.waiter_thread = offsetof(struct fake_waiter, thread), .waiter_ec = -1,
 			.waiter_fd = offsetof(struct fake_waiter, fd), .waiter_busy = -1,
+			.file_io = offsetof(struct fake_io, io), .io_mode = offsetof(struct fake_io, mode),
 			.thread_ec = offsetof(struct fake_thread, ec),
 			.ec_thread = offsetof(struct fake_ec, thread),
 			.cfp_iseq = offsetof(struct fake_frame, iseq),
@@ -129,6 +133,7 @@ static int setup(void **state)
 	list_init(&busy);
 	list_init(&io_one.waiters);
 	io_one.closing_ec = io_one.fork_gen = vm_fork_gen = 0;
+	io_one.mode = 0;
 	for (int i = 0; i < 3; i++) {
 		threads[i].ec = &ecs[i];
 		waiters[i] = (struct fake_waiter){ .thread = &threads[i], .ec = &ecs[i] };
@@ -275,6 +280,29 @@ static void a_scan_that_closes_nothing_is_marked(void **state)
 	assert_false(last()->flags & SCAN_ALONE);
 }
 
+static void a_close_that_leaves_the_descriptor_alone_is_marked(void **state)
+{
+	(void)state;
+	io_one.mode = FMODE_EXTERNAL;
+	scan(7, 1, 0);
+	assert_true(last()->flags & SCAN_ALONE);
+}
+
+static void fibers_on_the_list_have_it_walked_at_each_scan(void **state)
+{
+	(void)state;
+	due()->base = 1;
+	for (int i = 0; i < 3; i++) {
+		waiters[i].thread = &threads[0];
+		list_add(&all, &waiters[i]);
+	}
+	scan(9, 1, 0);
+	assert_int_equal(last()->count, 3);
+	scan(9, 1, 0);
+	assert_int_equal(last()->flags, SCAN_WALKED | SCAN_SHARED);
+	assert_int_equal(last()->count, 3);
+}
+
 static void close_of_the_descriptor_ends_it(void **state)
 {
 	(void)state;
@@ -370,6 +398,8 @@ int main(void)
 		T(a_waiter_in_another_io_object_is_foreign),
 		T(a_waiter_whose_receiver_is_no_io_is_not_foreign),
 		T(a_scan_that_closes_nothing_is_marked),
+		T(a_close_that_leaves_the_descriptor_alone_is_marked),
+		T(fibers_on_the_list_have_it_walked_at_each_scan),
 		T(close_of_the_descriptor_ends_it),
 		T(dup_onto_the_descriptor_ends_it_too),
 		T(an_ios_own_list_is_told_at_once_and_timed_if_there_is_one),

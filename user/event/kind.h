@@ -46,7 +46,7 @@ enum scan_flag {
 	SCAN_TRUNCATED = 1 << 2,	/* the list was longer than the walk; neither means anything */
 	SCAN_ALONE = 1 << 3,		/* no system call on the fd belongs to it */
 	SCAN_PER_IO = 1 << 4,		/* of the IO's own list, which the walk always tells */
-	SCAN_SHARED = 1 << 6,		/* other Ractors change the list at any time: walked at each scan */
+	SCAN_SHARED = 1 << 6,		/* Ractors or fibers share the list: it is walked at each scan */
 	SCAN_UNTIMED = 1 << 5,		/* nothing was scanned: dur_ns is not known, and next to none */
 };
 

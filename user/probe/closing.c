@@ -21,7 +21,7 @@ void closing_configure(const struct closing *c, const struct ruby *r, struct tar
 	cfg->walk_share = WALK_SHARE;
 	cfg->close = (struct close_layout){
 		l->waiter_node, l->waiter_thread, l->waiter_ec, l->waiter_fd, l->waiter_busy, l->thread_ec, l->ec_thread, l->ec_cfp,
-		l->cfp_pc, l->cfp_iseq, l->cfp_self, l->cfp_size, l->io_fd, l->io_waiters,
+		l->cfp_pc, l->cfp_iseq, l->cfp_self, l->cfp_size, l->file_io, l->io_mode, l->io_fd, l->io_waiters,
 		l->io_fork_gen, l->io_closing_ec,
 	};
 	if (!c->is_found)

@@ -101,7 +101,8 @@ static bool place_after(struct copy_site *s, const struct known_call *c)
 
 	s->is_tail = !c->insn->is_call;
 	if (s->is_tail)
-		return !c->insn->is_conditional;	/* a probe there would see more than copies */
+		/* else a probe there would see more than copies */
+		return !c->insn->is_conditional;
 	if (function_return(&p, c->f, c->insn->vaddr))
 		return false;
 	s->after_vaddr = p.vaddr;

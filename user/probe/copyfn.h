@@ -47,7 +47,7 @@ struct copy_site {
 
 	/* The call: arguments are in their registers there, and what raises has been before. */
 	uint64_t call_vaddr, call_offset;
-	bool call_emulated;		/* a probe costs one trap; else it is single-stepped as well */
+	bool call_emulated;		/* a probe costs one trap; else a single step as well */
 	unsigned int len_reg;		/* general register that has the number of bytes there */
 
 	/*
@@ -67,7 +67,7 @@ struct copyfn {
 	struct copy_site sites[COPYFN_SITES_MAX];	/* sorted by call_vaddr */
 	size_t nr;
 	uint64_t method_vaddr[COPY_METHODS];	/* 0: this Ruby does not have it */
-	uint32_t unseen;	/* bit per method that is there, but all of whose sites may not be */
+	uint32_t unseen;	/* bit per method that may have copies besides these sites */
 };
 
 /*

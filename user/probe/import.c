@@ -23,7 +23,7 @@ static int grow(void *array, size_t nr, size_t more, size_t size)
 	return 0;
 }
 
-/* A symbol's value where it is in the file, and an addend: what the loader writes without a name. */
+/* What the loader writes: the value of a symbol, if it is in the file, and an addend. */
 static bool read_word(const struct object *o, const GElf_Shdr *table, Elf_Data *symbols,
 		      const GElf_Rela *r, struct import_word *w)
 {
@@ -47,7 +47,8 @@ static bool read_word(const struct object *o, const GElf_Shdr *table, Elf_Data *
 static int add_words(struct imports *t, Elf_Scn *scn, const GElf_Shdr *sh)
 {
 	Elf_Scn *linked = elf_getscn(t->o->elf, sh->sh_link);
-	Elf_Data *data = elf_getdata(scn, NULL), *symbols = linked ? elf_getdata(linked, NULL) : NULL;
+	Elf_Data *symbols = linked ? elf_getdata(linked, NULL) : NULL;
+	Elf_Data *data = elf_getdata(scn, NULL);
 	size_t n = data && sh->sh_entsize ? data->d_size / sh->sh_entsize : 0;
 
 	if (n > WORDS_MAX)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Words that the loader fills in (the GOT), the stubs that jump through them (the PLT), and so which
- * function a call leads to. From relocations, which stripped files keep.
+ * Words that the loader fills in (the GOT), the stubs that jump through them (the PLT), and so the
+ * function that a call leads to. From relocations, which stripped files keep.
  */
 #ifndef GVL_PROBE_IMPORT_H
 #define GVL_PROBE_IMPORT_H
