@@ -245,6 +245,22 @@ struct eh_hdr {
 
 enum { EH_UDATA4 = 0x03, EH_DATAREL_SDATA4 = 0x3b };
 
+/*
+ * The end of the function at @start, from its FDE: length, CIE, start relative to itself, size. Only
+ * in the encoding that is usual, DW_EH_PE_pcrel | DW_EH_PE_sdata4. 0, or -ENOENT.
+ */
+static int read_function_end(const struct object *o, uint64_t fde_vaddr, uint64_t start,
+			     uint64_t *end)
+{
+	int32_t fde[4];
+
+	if (object_read(o, fde_vaddr, fde, sizeof(fde)) ||
+	    fde_vaddr + 2 * sizeof(*fde) + fde[2] != start || fde[3] <= 0)
+		return -ENOENT;
+	*end = start + fde[3];
+	return 0;
+}
+
 int object_function_span(const struct object *o, uint64_t vaddr, struct span *out)
 {
 	int32_t entry[2] = { 0 };
@@ -271,11 +287,14 @@ int object_function_span(const struct object *o, uint64_t vaddr, struct span *ou
 			hi = mid;
 	}
 	/* lo is the first function after vaddr */
-	if (lo == 0 || lo == hdr.count)
+	if (lo == 0)
 		return -ENOENT;
 	object_read(o, ph.p_vaddr + sizeof(hdr) + (uint64_t)(lo - 1) * sizeof(entry), entry,
 		    sizeof(entry));
 	out->start = ph.p_vaddr + entry[0];
+	if (lo == hdr.count)
+		return read_function_end(o, ph.p_vaddr + entry[1], out->start, &out->end) ||
+		       vaddr >= out->end ? -ENOENT : 0;
 	object_read(o, ph.p_vaddr + sizeof(hdr) + (uint64_t)lo * sizeof(entry), entry,
 		    sizeof(entry));
 	out->end = ph.p_vaddr + entry[0];
