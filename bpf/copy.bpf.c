@@ -22,11 +22,13 @@ struct self {
 	const struct target_cfg *t;
 	struct task_state *s;
 	struct task_key key;
+	__u64 thread;		/* rb_thread_t, 0: not known */
 	bool is_owner;
 };
 
 static __always_inline bool find_self(struct self *me)
 {
+	struct lock_state *l;
 	__u16 lock;
 
 	me->key.tgid = bpf_get_current_pid_tgid() >> 32;
@@ -37,7 +39,9 @@ static __always_inline bool find_self(struct self *me)
 	me->s = bpf_map_lookup_elem(&tasks, &me->key);
 	if (!me->s)
 		return false;
-	me->is_owner = is_owner(me->t, lock_of(me->t, me->s, &lock), me->key.tgid, me->key.tid);
+	l = lock_of(me->t, me->s, &lock);
+	me->is_owner = is_owner(me->t, l, me->key.tgid, me->key.tid);
+	me->thread = me->is_owner ? l->owner : me->s->thread;
 	return true;
 }
 
@@ -48,9 +52,9 @@ static __always_inline __u64 method_function(const struct self *me)
 	int err = 0;
 	__u64 cfp, ep, method;
 
-	if (!me->s->thread)
+	if (!me->thread)
 		return 0;
-	cfp = user_u64(user_u64(me->s->thread + t->close.thread_ec, &err) + t->close.ec_cfp, &err);
+	cfp = user_u64(user_u64(me->thread + t->close.thread_ec, &err) + t->close.ec_cfp, &err);
 	ep = user_u64(cfp + t->cfp_ep, &err);
 	if (err || (user_u32(ep, &err) & FRAME_MAGIC_MASK) != FRAME_MAGIC_CFUNC)
 		return 0;

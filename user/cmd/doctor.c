@@ -119,7 +119,7 @@ static void find(struct findings *f, const struct options *o)
 		f->process_ok = tracee_open(&f->te, NULL, 0, o->pid, METHOD_SITES, &o->ruby, NULL,
 					    &f->process_error) == 0;
 		if (f->process_ok)
-			extras_init(&f->te.extras, &f->te.ruby, MEASURE_ALL);
+			extras_init(&f->te.extras, &f->te.ruby, MEASURE_CLOSE | MEASURE_BLOCK, 0);
 		if (f->process_ok)
 			f->nr_locks = ruby_locks(&f->te.ruby, f->locks, ARRAY_LEN(f->locks), NULL);
 	}

@@ -28,8 +28,10 @@ static const char usage[] =
 	"  -d, --duration TIME      stop after TIME (5s, 200ms, 2m); default: Ctrl-C or its end\n"
 	"  -o, --output FILE        trace file, - for stdout (default gvlscope.gvs)\n"
 	"      --method METHOD      sites: learn by watching, then probe (default); watch: only watch\n"
-	"      --only LIST          measure only these: gvl, close, block (default: all; gvl always)\n"
+	"      --only LIST          measure only these: gvl, close, block, copy (default: all; gvl always)\n"
 	"      --region-names       name the C functions that run without the lock (one more probe)\n"
+	"      --copies HOW          exact: tell each large copy, not only IO::Buffer's; sampled (default)\n"
+	"      --copy-min BYTES      smaller copies are only tallied (default 16K)\n"
 	"      --budget PCT         cost the process at most PCT percent of its time\n"
 	"      --children           follow forked processes\n"
 	"      --layout-from VER    try the layout of Ruby VER for an unknown version\n"
@@ -37,7 +39,7 @@ static const char usage[] =
 	"  -v, --verbose            say more;  -q, --quiet  say only what failed\n"
 	"  -h, --help\n";
 
-enum { PIDS_MAX = 256 };
+enum { PIDS_MAX = 256, COPY_MIN = 16 << 10 };
 
 struct options {
 	pid_t pids[PIDS_MAX];
@@ -45,6 +47,7 @@ struct options {
 	uint64_t duration_ns;
 	const char *output;
 	unsigned int functions;	/* MEASURE_FUNCTIONS or 0 */
+	unsigned int copies;	/* MEASURE_LARGE or 0 */
 	char **command;		/* NULL, or what follows -- */
 	bool quiet;
 	struct capture_options capture;
@@ -114,7 +117,7 @@ static int parse_method(const char *arg, enum method *out, struct err *e)
 	return err_set(e, REASON_USAGE, -EINVAL, "--method %s: not one of sites, watch", arg);
 }
 
-enum { OPT_COMM = 256, OPT_METHOD, OPT_ONLY, OPT_REGIONS, OPT_BUDGET, OPT_CHILDREN, OPT_LAYOUT, OPT_RING };
+enum { OPT_COMM = 256, OPT_METHOD, OPT_ONLY, OPT_REGIONS, OPT_COPIES, OPT_COPY_MIN, OPT_BUDGET, OPT_CHILDREN, OPT_LAYOUT, OPT_RING };
 
 static const struct option long_options[] = {
 	{ "pid", required_argument, NULL, 'p' },
@@ -124,6 +127,8 @@ static const struct option long_options[] = {
 	{ "method", required_argument, NULL, OPT_METHOD },
 	{ "only", required_argument, NULL, OPT_ONLY },
 	{ "region-names", no_argument, NULL, OPT_REGIONS },
+	{ "copies", required_argument, NULL, OPT_COPIES },
+	{ "copy-min", required_argument, NULL, OPT_COPY_MIN },
 	{ "budget", required_argument, NULL, OPT_BUDGET },
 	{ "children", no_argument, NULL, OPT_CHILDREN },
 	{ "layout-from", required_argument, NULL, OPT_LAYOUT },
@@ -161,7 +166,8 @@ static int parse_only(const char *arg, unsigned int *out, struct err *e)
 	static const struct {
 		const char *name;
 		unsigned int measures;
-	} parts[] = { { "gvl", 0 }, { "close", MEASURE_CLOSE }, { "block", MEASURE_BLOCK } };
+	} parts[] = { { "gvl", 0 }, { "close", MEASURE_CLOSE }, { "block", MEASURE_BLOCK },
+		      { "copy", MEASURE_COPY } };
 	auto_free char *copy = strdup(arg);
 	char *save = NULL;
 
@@ -175,9 +181,27 @@ static int parse_only(const char *arg, unsigned int *out, struct err *e)
 			i++;
 		if (i == ARRAY_LEN(parts))
 			return err_set(e, REASON_USAGE, -EINVAL,
-				       "--only %s: not one of gvl, close, block", s);
+				       "--only %s: not one of gvl, close, block, copy", s);
 		*out |= parts[i].measures;
 	}
+	return 0;
+}
+
+static int parse_copies(const char *arg, unsigned int *out, struct err *e)
+{
+	*out = strcmp(arg, "exact") == 0 ? MEASURE_LARGE : 0;
+	if (*out || strcmp(arg, "sampled") == 0)
+		return 0;
+	return err_set(e, REASON_USAGE, -EINVAL, "--copies %s: not one of exact, sampled", arg);
+}
+
+static int parse_copy_min(const char *arg, uint32_t *out, struct err *e)
+{
+	uint64_t n;
+
+	if (parse_size(arg, &n) || n > 1u << 30)
+		return err_set(e, REASON_USAGE, -EINVAL, "--copy-min %s: not a size up to 1G", arg);
+	*out = n;
 	return 0;
 }
 
@@ -213,6 +237,10 @@ static int parse_one(struct options *o, int opt, const char *arg, struct err *e)
 	case OPT_REGIONS:
 		o->functions = MEASURE_FUNCTIONS;
 		return 0;
+	case OPT_COPIES:
+		return parse_copies(arg, &o->copies, e);
+	case OPT_COPY_MIN:
+		return parse_copy_min(arg, &o->capture.copy_min, e);
 	case OPT_BUDGET:
 		return parse_budget(arg, &o->capture.budget, e);
 	case OPT_CHILDREN:
@@ -238,7 +266,8 @@ static int parse(struct options *o, int argc, char **argv, struct err *e)
 {
 	int opt, err;
 
-	*o = (struct options){ .output = "gvlscope.gvs", .capture.measures = MEASURE_ALL };
+	*o = (struct options){ .output = "gvlscope.gvs", .capture.measures = MEASURE_ALL,
+			       .capture.copy_min = COPY_MIN };
 	opterr = 0;
 	optind = 1;
 	while ((opt = getopt_long(argc, argv, "+p:d:o:vqh", long_options, NULL)) != -1) {
@@ -252,6 +281,8 @@ static int parse(struct options *o, int argc, char **argv, struct err *e)
 	}
 	if (o->capture.measures & MEASURE_BLOCK)
 		o->capture.measures |= o->functions;
+	if (o->capture.measures & MEASURE_COPY)
+		o->capture.measures |= o->copies;
 	if (optind < argc)
 		o->command = argv + optind;
 	if (o->command && strcmp(o->output, "-") == 0)

@@ -25,7 +25,7 @@ static json_t *methods(const struct capture *c)
 		return json_object();
 	return json_pack("{s:s, s:s, s:s, s:s}", "gvl", tracee_method(te),
 			 "close", extras_close_method(&te->extras), "block", extras_block_method(&te->extras),
-			 "copy", "not measured");
+			 "copy", extras_copy_method(&te->extras));
 }
 
 static json_t *now_rfc3339(void)
@@ -68,7 +68,7 @@ static json_t *lost(const struct capture_totals *t)
 {
 	const uint64_t *s = t->stats;
 
-	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}",
+	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}",
 			 "processes", (json_int_t)t->lost_processes,
 			 "events", (json_int_t)(t->due - t->stored),
 			 "ring", (json_int_t)s[STAT_LOST_RING],
@@ -77,20 +77,22 @@ static json_t *lost(const struct capture_totals *t)
 			 "task_table", (json_int_t)s[STAT_LOST_TASK],
 			 "lock_table", (json_int_t)s[STAT_LOST_LOCK],
 			 "closes", (json_int_t)s[STAT_LOST_CLOSE],
+			 "copies", (json_int_t)s[STAT_LOST_COPY],
 			 "truncated_walk", (json_int_t)s[STAT_TRUNCATED_WALK]);
 }
 
 static json_t *cost(const struct capture_totals *t)
 {
 	const uint64_t *s = t->stats;
-	uint64_t hits = t->hits_sites + s[STAT_HIT_WATCH] + s[STAT_HIT_SCAN] + s[STAT_HIT_NOGVL];
+	uint64_t hits = t->hits_sites + s[STAT_HIT_WATCH] + s[STAT_HIT_SCAN] + s[STAT_HIT_NOGVL] + s[STAT_HIT_COPY];
 	uint64_t runs = hits + s[STAT_HIT_SWITCH] + s[STAT_HIT_CALL];
 
-	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:I, s:f}",
+	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:I, s:f}",
 			 "hits", (json_int_t)hits,
 			 "hits_sites", (json_int_t)t->hits_sites,
 			 "hits_watch", (json_int_t)s[STAT_HIT_WATCH],
 			 "hits_close", (json_int_t)s[STAT_HIT_SCAN],
+			 "hits_copy", (json_int_t)s[STAT_HIT_COPY],
 			 "hits_switch", (json_int_t)s[STAT_HIT_SWITCH],
 			 "hits_call", (json_int_t)s[STAT_HIT_CALL],
 			 "walked_nodes", (json_int_t)s[STAT_WALKED],

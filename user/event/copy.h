@@ -3,6 +3,7 @@
 #ifndef GVL_EVENT_COPY_H
 #define GVL_EVENT_COPY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -49,6 +50,12 @@ void copies_release(struct copies *c);
  */
 int copies_add(struct copies *c, const struct event *ev, uint64_t function, const struct lock *l);
 int copies_tally(struct copies *c, const struct event *ev, uint64_t function);
+
+/* False for what only compares. */
+static inline bool copy_is_copy(const struct copy_site *s)
+{
+	return (s->flags & COPY_OP) >> COPY_OP_SHIFT != COPY_COMPARE;
+}
 
 /* The sites, those with the most bytes first; NULL when out of memory. */
 const struct copy_site **copies_sorted(const struct copies *c);

@@ -58,14 +58,15 @@ enum copy_flag {
 	COPY_HELD = 1 << 0,		/* with the lock */
 	COPY_BUFFER = 1 << 1,		/* IO::Buffer's own */
 	COPY_ORIGIN = COPY_BUFFER,
-	COPY_OP = 3 << 2,		/* enum copy_op << 2 */
+	COPY_OP_SHIFT = 2,
+	COPY_OP = 3 << COPY_OP_SHIFT,	/* enum copy_op */
 };
 
 enum copy_op {
-	COPY_OP_MOVE,			/* memcpy, memmove */
-	COPY_OP_SET,			/* memset */
-	COPY_OP_COMPARE,		/* memcmp */
-	COPY_OP_STRING,			/* a new String made of bytes */
+	COPY_MOVE,		/* memmove(), memcpy() */
+	COPY_SET,		/* memset() */
+	COPY_COMPARE,		/* memcmp(): of all bytes at most */
+	COPY_STRING,		/* rb_enc_str_new(), which makes a String of the bytes */
 };
 
 enum tally_kind {

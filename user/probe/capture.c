@@ -130,7 +130,7 @@ static int take_in(struct capture *c, struct tracee *te, int err, struct err *e)
 		te->sink = c->opt.sink;
 		te->follow = c->opt.children;
 		if (!te->extras.is_set)
-			extras_init(&te->extras, &te->ruby, c->opt.measures);
+			extras_init(&te->extras, &te->ruby, c->opt.measures, c->opt.copy_min);
 		c->tracees[c->nr_tracees++] = te;
 		err = c->running && !c->paused ? tracee_start(te, e) : 0;
 		if (err)
@@ -276,7 +276,7 @@ static double hits_ns(const struct capture *c, const uint64_t stats[STAT_COUNT])
 	return tracer_site_hits(c->tracer, false) * (k->emulated_ns + k->program_ns) +
 	       tracer_site_hits(c->tracer, true) * (k->stepped_ns + k->program_ns) +
 	       stats[STAT_HIT_WATCH] * (k->watch_ns + k->program_ns) +
-	       (stats[STAT_HIT_SCAN] + stats[STAT_HIT_NOGVL]) * (k->emulated_ns + k->program_ns);
+	       (stats[STAT_HIT_SCAN] + stats[STAT_HIT_NOGVL] + stats[STAT_HIT_COPY]) * (k->emulated_ns + k->program_ns);
 }
 
 /* And with it what was run at their task switches and system calls, and over lists. */

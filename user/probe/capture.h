@@ -18,6 +18,7 @@ struct capture_options {
 	enum method method;
 	double budget;			/* share of the target's time, 0.02 for 2 %; 0: no limit */
 	unsigned int measures;		/* enum measure: what else than the lock */
+	uint32_t copy_min;		/* bytes: smaller copies are tallied */
 	bool children;			/* follow forked processes */
 	bool verbose;
 	uint32_t ring_bytes;		/* 0: the default */

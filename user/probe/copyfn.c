@@ -205,7 +205,7 @@ static int find_init(const struct finder *f, uint64_t *init, struct err *e)
 	size_t found = 0;
 
 	for (size_t i = 0; i < f->methods.nr; i++) {
-		const struct method *m = &f->methods.all[i];
+		const struct method_def *m = &f->methods.all[i];
 
 		if (strcmp(m->name, get) != 0 || !methods_named(&f->methods, m->init, set))
 			continue;
@@ -237,7 +237,7 @@ static void find_methods(struct finder *f, uint64_t init)
 	if (!object_function_span(f->o, init, &s))
 		extend(&f->file, &s);
 	for (unsigned int i = 0; i < COPY_METHODS; i++) {
-		const struct method *m = methods_named(&f->methods, init, copy_method_name(i));
+		const struct method_def *m = methods_named(&f->methods, init, copy_method_name(i));
 
 		f->found.method_vaddr[i] = m ? m->vaddr : 0;
 	}

@@ -10,17 +10,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "event/kind.h"
 #include "target/object.h"
 #include "util/err.h"
 
 #define COPYFN_SITES_MAX 32
-
-enum copy_op {
-	COPY_MOVE,		/* memmove(), memcpy() */
-	COPY_SET,		/* memset() */
-	COPY_COMPARE,		/* memcmp(): of all bytes at most */
-	COPY_STRING,		/* rb_enc_str_new(), which makes a String of the bytes */
-};
 
 /* METHOD(NAME, name of the method) */
 #define COPY_METHOD_LIST(METHOD) \

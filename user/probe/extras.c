@@ -4,11 +4,11 @@
 #include "probe/function.h"
 #include "util/scope.h"
 
-void extras_init(struct extras *x, const struct ruby *r, unsigned int measures)
+void extras_init(struct extras *x, const struct ruby *r, unsigned int measures, uint32_t copy_min)
 {
 	*x = (struct extras){
 		.measures = measures, .is_set = true, .nogvl = UPROBES_NONE,
-		.closing = { .enter = UPROBES_NONE, .leave = UPROBES_NONE },
+		.closing = { .enter = UPROBES_NONE, .leave = UPROBES_NONE }, .copying = COPYING_NONE,
 	};
 	if (r->layout.thread_status < 0)
 		x->measures &= ~(MEASURE_BLOCK | MEASURE_FUNCTIONS);
@@ -16,12 +16,26 @@ void extras_init(struct extras *x, const struct ruby *r, unsigned int measures)
 		closing_init(&x->closing, r);
 	if (!x->closing.is_found)
 		x->measures &= ~MEASURE_CLOSE;
+	if (x->measures & MEASURE_COPY && r->has_object && r->layout.method_def >= 0)
+		copying_init(&x->copying, r, copy_min);
+	if (!x->copying.has_buffer && !x->copying.has_lib)
+		x->measures &= ~(MEASURE_COPY | MEASURE_LARGE);
+}
+
+void extras_release(struct extras *x)
+{
+	if (!x->is_set)
+		return;
+	extras_stop(x);
+	copying_release(&x->copying);
+	x->is_set = false;
 }
 
 void extras_inherit(struct extras *x, const struct extras *parent)
 {
 	*x = *parent;
 	x->nogvl = x->closing.enter = x->closing.leave = UPROBES_NONE;
+	copying_inherit(&x->copying, &parent->copying);
 }
 
 void extras_configure(const struct extras *x, const struct ruby *r, struct target_cfg *cfg)
@@ -31,6 +45,8 @@ void extras_configure(const struct extras *x, const struct ruby *r, struct targe
 		cfg->flags |= TARGET_BLOCK;
 	if (x->measures & MEASURE_CLOSE)
 		closing_configure(&x->closing, r, cfg);
+	if (x->measures & MEASURE_COPY)
+		copying_configure(&x->copying, r, cfg);
 }
 
 /* rb_nogvl() is exported by every Ruby from 2.7 on (include/ruby/thread.h). */
@@ -61,6 +77,8 @@ void extras_start(struct extras *x, struct tracer *t, uint16_t id, const struct 
 	}
 	if (x->measures & MEASURE_FUNCTIONS)
 		start_functions(x, t, r);
+	if (x->measures & MEASURE_COPY)
+		copying_place(&x->copying, t, r, x->measures & MEASURE_LARGE);
 }
 
 void extras_stop(struct extras *x)
@@ -68,6 +86,7 @@ void extras_stop(struct extras *x)
 	if (!x->is_set)
 		return;
 	closing_remove(&x->closing);
+	copying_remove(&x->copying);
 	uprobes_detach(&x->nogvl);
 }
 
@@ -76,6 +95,15 @@ const char *extras_close_method(const struct extras *x)
 	if (x->measures & MEASURE_CLOSE)
 		return closing_method(&x->closing);
 	return x->closing.why.msg[0] ? x->closing.why.msg : "not measured";
+}
+
+const char *extras_copy_method(const struct extras *x)
+{
+	if (!(x->measures & MEASURE_COPY))
+		return x->copying.why_buffer.msg[0] ? x->copying.why_buffer.msg : "not measured";
+	if (!(x->measures & MEASURE_LARGE))
+		return "buffer, samples";
+	return x->copying.has_places ? "buffer, large, samples" : x->copying.why_lib.msg;
 }
 
 const char *extras_block_method(const struct extras *x)

@@ -33,7 +33,7 @@ struct insn {
 	enum insn_cond cond;	/* when a conditional jump is taken, by the comparison before it */
 	uint64_t target;	/* of a direct jump, else 0 */
 	uint64_t callee;	/* of a direct call, else 0 */
-	uint64_t via;		/* of a call or jump to what the word at this address names, else 0 */
+	uint64_t via;		/* of a call or jump through the word at this address, else 0 */
 	uint32_t writes;	/* bit per general register that it changes */
 	int32_t stack;		/* bytes it pushes, or INSN_STACK_UNKNOWN; 0 for a call */
 	int8_t copies;		/* register it copies to the one it writes, or INSN_COPIES_NONE */
@@ -45,7 +45,7 @@ struct insn {
 	int32_t mem_disp;
 	int8_t store_reg;	/* register that it stores, INSN_STORES_ZERO, or INSN_STORES_OTHER */
 	enum insn_sets sets;	/* what all 8 bytes of the register that it writes become */
-	uint64_t value;		/* VALUE: this number or address, LOADED: the word at this address */
+	uint64_t value;		/* VALUE: this number or address, LOADED: the word there */
 	int8_t compares;	/* register, all 8 bytes of it, that conditions behind it speak of */
 	bool compares_mem;	/* with the word at the address @with, else with that number */
 	uint64_t with;
@@ -59,8 +59,8 @@ size_t insn_decode(const uint8_t *code, size_t len, uint64_t vaddr, struct insn 
 
 /*
  * Looks for bytes that end like a direct call or jump to an address in @first..@last, or like one
- * through a word there, whatever they are. Their end as an offset into @code, which is at @vaddr; 0 when there are no more. @from is 0,
- * then the last result.
+ * through a word there, whatever they are. Their end as an offset into @code, which is at @vaddr; 0
+ * when there are no more. @from is 0, then the last result.
  */
 size_t insn_find_branch(const uint8_t *code, size_t len, size_t from, uint64_t vaddr,
 			uint64_t first, uint64_t last);
@@ -75,6 +75,9 @@ uint32_t insn_kept_by_calls(void);
 
 /* Which word of struct pt_regs keeps general register @reg. */
 unsigned int insn_reg_slot(unsigned int reg);
+
+/* ELF type of the relocation of a word that gets what the function at its addend returns. */
+uint32_t insn_resolved_reloc(void);
 
 /* True where a watchpoint reports the address after the writing instruction (x86), not its own. */
 bool insn_watch_reports_next(void);

@@ -4,6 +4,7 @@
 #include "probe/insn.h"
 
 #include <capstone/capstone.h>
+#include <elf.h>
 #include <string.h>
 
 #include "util/scope.h"
@@ -299,6 +300,11 @@ uint32_t insn_kept_by_calls(void)
 unsigned int insn_reg_slot(unsigned int reg)
 {
 	return regs[reg].offset / 8;
+}
+
+uint32_t insn_resolved_reloc(void)
+{
+	return R_X86_64_IRELATIVE;
 }
 
 bool insn_watch_reports_next(void)

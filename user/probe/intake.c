@@ -48,7 +48,7 @@ static void take_lock_event(struct tracee *te, const struct event *ev)
 	if (ev->kind == EVENT_OWNER || ev->kind == EVENT_QUEUE)
 		take_change(te, l, ev);
 	else if (l->open && !is_late(te, ev)) {
-		if (ev->kind == EVENT_FUNCTION)
+		if (ev->kind == EVENT_FUNCTION || ev->kind == EVENT_COPY)
 			symbols_need(te, ev->thread, ev->ts_ns);
 		pass_on(te, ev);
 	}
@@ -112,4 +112,29 @@ void intake_record(struct tracee *te, const struct rec *r, size_t size)
 	default:
 		take_lock_event(te, &ev);
 	}
+}
+
+struct tallying {
+	struct tracee *te;
+	uint64_t ts_ns;
+};
+
+static void take_tally(void *arg, const struct tally_key *key, const struct tally *tally)
+{
+	struct tallying *t = arg;
+	struct event ev = {
+		.kind = EVENT_TALLY, .ts_ns = t->ts_ns, .target = t->te->id, .thread = key->function,
+		.flags = key->flags, .dur_ns = tally->bytes, .fd = key->kind, .nr = key->slot,
+		.count = tally->count < UINT32_MAX ? tally->count : UINT32_MAX,
+	};
+
+	symbols_need(t->te, key->function, t->ts_ns);
+	pass_on(t->te, &ev);
+}
+
+void intake_tallies(struct tracee *te, uint64_t ts_ns)
+{
+	struct tallying t = { te, ts_ns };
+
+	tracer_tallies(te->tracer, te->id, take_tally, &t);
 }

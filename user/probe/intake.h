@@ -4,6 +4,7 @@
 #define GVL_PROBE_INTAKE_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "bpf/abi.h"
 
@@ -11,5 +12,8 @@ struct tracee;
 
 /* Passes on what the record @r of @te tells, @size bytes, to its sink. */
 void intake_record(struct tracee *te, const struct rec *r, size_t size);
+
+/* Passes on what the programs have tallied of @te, as of @ts_ns, and has them begin anew. */
+void intake_tallies(struct tracee *te, uint64_t ts_ns);
 
 #endif

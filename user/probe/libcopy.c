@@ -71,15 +71,15 @@ static bool choose(struct libcopy_routine *r, struct search *s, uint64_t min, ui
 	r->nr_places = 0;
 	for (size_t i = 0; i < f->nr; i++)
 		f->is_stop[i] = is_candidate(s, i, spare, emulated);
-	sizeflow_follow(f, min);
-	if (f->is_missed)
+	if (!sizeflow_follow(f, min) || f->is_missed)
 		return false;
 	for (size_t i = 0; i < f->nr; i++)
 		if (is_place(s, i) && !add_place(r, s, i))
 			return false;
 	for (size_t i = 0; i < f->nr; i++)
 		f->is_stop[i] = is_place(s, i);
-	sizeflow_follow(f, 0);
+	if (!sizeflow_follow(f, 0))
+		return false;
 	r->from = f->is_missed ? f->most_missed + 1 : 0;
 	return r->nr_places > 0;
 }
@@ -109,7 +109,8 @@ int libcopy_place(struct libcopy_routine *out, const struct object *o, const str
 	s.all = malloc(s.f.nr * sizeof(*s.all));
 	if (!s.all)
 		return -ENOMEM;
-	sizeflow_follow(&s.f, 0);
+	if (!sizeflow_follow(&s.f, 0))
+		return -ENOTSUP;
 	memcpy(s.all, s.f.sizes, s.f.nr * sizeof(*s.all));
 	rank = choose_best(out, &s, min);
 	next = *out;
@@ -158,7 +159,7 @@ static bool find_slot(const struct object *o, uint64_t vaddr, uint64_t *slot)
 		if (!gelf_getshdr(scn, &sh) || sh.sh_type != SHT_RELA || !data)
 			continue;
 		for (int i = 0; gelf_getrela(data, i, &rela); i++)
-			if (GELF_R_TYPE(rela.r_info) == R_X86_64_IRELATIVE &&
+			if (GELF_R_TYPE(rela.r_info) == insn_resolved_reloc() &&
 			    (uint64_t)rela.r_addend == vaddr) {
 				*slot = rela.r_offset;
 				return true;

@@ -46,8 +46,9 @@ struct libcopy {
 
 /*
  * Finds the routines in the live process @p and the places where copies of at least @min bytes can
- * be seen; a place may be passed by smaller ones too. To be released in any case. 0, or -errno with
- * @e set: -ENOTSUP if places are lacking in some routine (the rest is there), else nothing is known.
+ * be seen; a place may be passed by smaller ones too. To be released in any case. 0, or -errno
+ * with @e set: -ENOTSUP if places are lacking in some routine (all else is there); after another
+ * nothing is known.
  *
  * A routine's @from is at most @min, save where @min is just the last size that goes another way:
  * then it is @min + 1. A memmove to where the memory is already may pass a place too.

@@ -176,7 +176,7 @@ static bool read_name(const struct object *o, uint64_t vaddr, char *out)
 
 static int add_method(struct methods *m, uint64_t vaddr, const char *name, uint64_t init)
 {
-	struct method *more = reallocarray(m->all, m->nr + 1, sizeof(*more));
+	struct method_def *more = reallocarray(m->all, m->nr + 1, sizeof(*more));
 	char *copy = strdup(name);
 
 	if (more)
@@ -185,7 +185,7 @@ static int add_method(struct methods *m, uint64_t vaddr, const char *name, uint6
 		free(copy);
 		return -ENOMEM;
 	}
-	m->all[m->nr++] = (struct method){ .vaddr = vaddr, .name = copy, .init = init };
+	m->all[m->nr++] = (struct method_def){ .vaddr = vaddr, .name = copy, .init = init };
 	return 0;
 }
 
@@ -222,7 +222,7 @@ static int find_definitions(struct finder *f)
 
 static int by_vaddr(const void *a, const void *b)
 {
-	const struct method *x = a, *y = b;
+	const struct method_def *x = a, *y = b;
 
 	return x->vaddr == y->vaddr ? strcmp(x->name, y->name) : x->vaddr < y->vaddr ? -1 : 1;
 }
@@ -254,7 +254,7 @@ void methods_release(struct methods *m)
 	*m = (struct methods){ 0 };
 }
 
-const struct method *methods_at(const struct methods *m, uint64_t vaddr)
+const struct method_def *methods_at(const struct methods *m, uint64_t vaddr)
 {
 	size_t lo = 0, hi = m->nr;
 
@@ -269,7 +269,7 @@ const struct method *methods_at(const struct methods *m, uint64_t vaddr)
 	return lo < m->nr && m->all[lo].vaddr == vaddr ? &m->all[lo] : NULL;
 }
 
-const struct method *methods_named(const struct methods *m, uint64_t init, const char *name)
+const struct method_def *methods_named(const struct methods *m, uint64_t init, const char *name)
 {
 	for (size_t i = 0; i < m->nr; i++)
 		if (m->all[i].init == init && strcmp(m->all[i].name, name) == 0)

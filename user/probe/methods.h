@@ -13,7 +13,7 @@
 #include "util/err.h"
 
 /* Addresses are virtual ones of the ELF file. */
-struct method {
+struct method_def {
 	uint64_t vaddr;
 	const char *name;	/* owned by the table */
 	uint64_t init;		/* the function that its definition stands in */
@@ -21,7 +21,7 @@ struct method {
 
 /* Sorted by vaddr, then name. A function may be there under several names. */
 struct methods {
-	struct method *all;
+	struct method_def *all;
 	size_t nr;
 };
 
@@ -33,9 +33,9 @@ int methods_find(struct methods *out, const struct object *o, struct err *e);
 void methods_release(struct methods *m);	/* all zero is fine */
 
 /* A method that the function at @vaddr implements, NULL for none. */
-const struct method *methods_at(const struct methods *m, uint64_t vaddr);
+const struct method_def *methods_at(const struct methods *m, uint64_t vaddr);
 
 /* The method @name defined in the function at @init, NULL for none. */
-const struct method *methods_named(const struct methods *m, uint64_t init, const char *name);
+const struct method_def *methods_named(const struct methods *m, uint64_t init, const char *name);
 
 #endif

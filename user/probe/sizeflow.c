@@ -9,12 +9,9 @@
 enum {
 	ROUTINE_BYTES_MAX = 1 << 15,
 	ROUTINE_INSNS_MAX = 1 << 13,
-	SIZE_ARG = 2,		/* memmove(dst, src, n), memset(s, c, n) */
-	SIZE_BYTES = 8,
 };
 
-/* Index of the instruction at @vaddr; @f->nr if there is none. */
-static size_t find(const struct sizeflow *f, uint64_t vaddr)
+size_t sizeflow_find(const struct sizeflow *f, uint64_t vaddr)
 {
 	size_t lo = 0, hi = f->nr;
 
@@ -55,7 +52,7 @@ static int decode(struct sizeflow *f, uint64_t vaddr)
 	if (object_read(f->o, vaddr, code, span.end - vaddr))
 		return -ENOENT;
 	n = insn_decode(code, span.end - vaddr, vaddr, insns, span.end - vaddr);
-	while (add < n && find(f, insns[add].vaddr) == f->nr)
+	while (add < n && sizeflow_find(f, insns[add].vaddr) == f->nr)
 		add++;
 	if (!add || f->nr + add > ROUTINE_INSNS_MAX)
 		return -ENOENT;
@@ -77,7 +74,7 @@ static int decode(struct sizeflow *f, uint64_t vaddr)
 static uint64_t next_target(const struct sizeflow *f)
 {
 	for (size_t i = 0; i < f->nr; i++)
-		if (f->insns[i].target && find(f, f->insns[i].target) == f->nr)
+		if (f->insns[i].target && sizeflow_find(f, f->insns[i].target) == f->nr)
 			return f->insns[i].target;
 	return 0;
 }
@@ -93,7 +90,7 @@ int sizeflow_load(struct sizeflow *f, const struct object *o, const struct proc 
 
 	for (size_t i = 0; i < nr && !err; i++) {
 		made.starts[i] = starts[i];
-		if (find(&made, starts[i]) == made.nr)
+		if (sizeflow_find(&made, starts[i]) == made.nr)
 			err = decode(&made, starts[i]);
 	}
 	while (!err && (at = next_target(&made)) != 0)
@@ -117,137 +114,9 @@ void sizeflow_release(struct sizeflow *f)
 	*f = (struct sizeflow){ 0 };
 }
 
-/* What is known after a branch: the size is so compared with @with. False: none is. */
-static bool narrow(struct sizes *s, enum insn_cond cond)
-{
-	uint64_t with = s->with;
-
-	switch (cond) {
-	case INSN_COND_EQUAL:
-		s->least = s->least > with ? s->least : with;
-		s->most = s->most < with ? s->most : with;
-		break;
-	case INSN_COND_UNEQUAL:
-		if (s->least == with && s->most == with)
-			return false;
-		s->least += s->least == with;
-		s->most -= s->most == with;
-		break;
-	case INSN_COND_BELOW:
-		if (with == 0)
-			return false;
-		s->most = s->most < with - 1 ? s->most : with - 1;
-		break;
-	case INSN_COND_BELOW_EQUAL:
-		s->most = s->most < with ? s->most : with;
-		break;
-	case INSN_COND_ABOVE:
-		if (with == UINT64_MAX)
-			return false;
-		s->least = s->least > with + 1 ? s->least : with + 1;
-		break;
-	case INSN_COND_ABOVE_EQUAL:
-		s->least = s->least > with ? s->least : with;
-		break;
-	default:
-		break;
-	}
-	return s->least <= s->most;
-}
-
-static enum insn_cond opposite(enum insn_cond cond)
-{
-	static const enum insn_cond not[] = {
-		[INSN_COND_EQUAL] = INSN_COND_UNEQUAL, [INSN_COND_UNEQUAL] = INSN_COND_EQUAL,
-		[INSN_COND_BELOW] = INSN_COND_ABOVE_EQUAL, [INSN_COND_ABOVE_EQUAL] = INSN_COND_BELOW,
-		[INSN_COND_ABOVE] = INSN_COND_BELOW_EQUAL, [INSN_COND_BELOW_EQUAL] = INSN_COND_ABOVE,
-		[INSN_COND_OTHER] = INSN_COND_OTHER,
-	};
-
-	return not[cond];
-}
-
-/* Adds to what holds at the instruction at @vaddr. True if that changed. */
-static bool reach(struct sizeflow *f, uint64_t vaddr, const struct sizes *from)
-{
-	size_t i = find(f, vaddr);
-	struct sizes *s = &f->sizes[i], old;
-
-	if (i == f->nr) {
-		f->is_missed = true;
-		f->most_missed = from->most > f->most_missed ? from->most : f->most_missed;
-		return false;
-	}
-	old = *s;
-	if (!s->is_reached) {
-		*s = *from;
-		s->is_reached = true;
-		return true;
-	}
-	s->least = from->least < s->least ? from->least : s->least;
-	s->most = from->most > s->most ? from->most : s->most;
-	s->held.regs &= from->held.stack == s->held.stack ? from->held.regs : 0;
-	s->is_compared &= from->is_compared && from->with == s->with;
-	return s->least != old.least || s->most != old.most || s->held.regs != old.held.regs ||
-	       s->is_compared != old.is_compared;
-}
-
-static void compare(const struct sizeflow *f, struct sizes *s, const struct insn *i)
-{
-	if (i->compares == INSN_COMPARES_NONE)
-		return;
-	s->with = i->with;
-	s->is_compared = i->compares >= 0 && (s->held.regs & 1u << i->compares) &&
-			 (!i->compares_mem || !proc_read_u64(f->p, f->o->bias + i->with, &s->with));
-}
-
-/* Moves on from instruction @at. True if that changed anything. */
-static bool step(struct sizeflow *f, size_t at)
-{
-	const struct insn *i = &f->insns[at];
-	struct sizes s = f->sizes[at], taken = s;
-	uint64_t next = i->vaddr + i->size;
-	bool changed = false;
-
-	if (i->is_conditional) {
-		if (!s.is_compared || narrow(&taken, i->cond))
-			changed |= reach(f, i->target, &taken);
-		if (!s.is_compared || narrow(&s, opposite(i->cond)))
-			changed |= reach(f, next, &s);
-		return changed;
-	}
-	if (i->ends_block && !i->is_call)	/* without a target it leaves: reach() finds nothing */
-		return reach(f, i->target, &s);
-	compare(f, &s, i);
-	if (!held_step(&s.held, i))
-		s.held.regs = 0;
-	s.is_compared &= !i->is_call;
-	return reach(f, next, &s);
-}
-
-void sizeflow_follow(struct sizeflow *f, uint64_t min)
-{
-	struct sizes begin = {
-		.least = min, .most = UINT64_MAX, .held = held_begin(SIZE_ARG, SIZE_BYTES),
-	};
-	bool changed = true;
-
-	memset(f->sizes, 0, f->nr * sizeof(*f->sizes));
-	f->is_missed = false;
-	f->most_missed = 0;
-	for (size_t i = 0; i < f->nr_starts; i++)
-		reach(f, f->starts[i], &begin);
-	while (changed) {
-		changed = false;
-		for (size_t i = 0; i < f->nr; i++)
-			if (f->sizes[i].is_reached && !f->is_stop[i])
-				changed |= step(f, i);
-	}
-}
-
 /*
- * The first instruction whose address the routine takes: computed jumps go there or behind, to one of
- * a row of alike pieces.
+ * The first instruction whose address the routine takes: computed jumps go there or behind, to one
+ * of a row of alike pieces.
  */
 static size_t first_taken(const struct sizeflow *f)
 {
@@ -257,7 +126,7 @@ static size_t first_taken(const struct sizeflow *f)
 		if (f->insns[i].sets == INSN_SETS_VALUE && f->insns[i].value >= f->span.start &&
 		    f->insns[i].value < f->span.end && f->insns[i].value < first)
 			first = f->insns[i].value;
-	return find(f, first);
+	return sizeflow_find(f, first);
 }
 
 struct spread {
@@ -269,7 +138,7 @@ struct spread {
 
 static void lead(struct spread *s, uint64_t vaddr)
 {
-	size_t i = find(s->f, vaddr);
+	size_t i = sizeflow_find(s->f, vaddr);
 
 	if (i == s->f->nr) {
 		s->is_lost |= vaddr != s->f->span.end;	/* padding ends there */

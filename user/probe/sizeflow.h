@@ -43,8 +43,14 @@ int sizeflow_load(struct sizeflow *f, const struct object *o, const struct proc 
 		  const uint64_t *starts, size_t nr);
 void sizeflow_release(struct sizeflow *f);	/* all zero is fine */
 
-/* Follows sizes of at least @min from the starts, where they are argument 2, up to the stops. */
-void sizeflow_follow(struct sizeflow *f, uint64_t min);
+/* Index of the instruction at @vaddr; @f->nr if there is none. */
+size_t sizeflow_find(const struct sizeflow *f, uint64_t vaddr);
+
+/*
+ * Follows sizes of at least @min from the starts, where they are argument 2, up to the stops.
+ * False: what that found does not hold, for the code is too intricate.
+ */
+bool sizeflow_follow(struct sizeflow *f, uint64_t min);
 
 /* True unless instruction @to can never run after instruction @from, whatever the size. */
 bool sizeflow_leads(const struct sizeflow *f, size_t from, size_t to);

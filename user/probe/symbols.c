@@ -34,6 +34,17 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
+/* What Ruby code calls it by. (Extensions' methods are not looked for.) */
+static const char *ruby_name(const struct tracee *te, const struct object *o, uint64_t vaddr)
+{
+	const struct object *ruby = &te->ruby.object;
+	const struct method_def *m = NULL;
+
+	if (o->inode == ruby->inode && o->dev_minor == ruby->dev_minor && o->dev_major == ruby->dev_major)
+		m = methods_at(&te->extras.copying.methods, vaddr);
+	return m ? m->name : NULL;
+}
+
 static void describe(const struct tracee *te, uint64_t addr, char *buf, size_t len)
 {
 	auto_free struct wanted *w = calloc(1, sizeof(*w));
@@ -48,7 +59,9 @@ static void describe(const struct tracee *te, uint64_t addr, char *buf, size_t l
 	if (proc_maps(&te->ruby.proc, is_around, w, &e) != 1 ||
 	    object_open(o, &te->ruby.proc, &w->map, &e))
 		return;
-	name = object_function_name(o, addr - o->bias);
+	name = ruby_name(te, o, addr - o->bias);
+	if (!name)
+		name = object_function_name(o, addr - o->bias);
 	if (name)
 		snprintf(buf, len, "%s", name);
 	else

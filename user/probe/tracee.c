@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "probe/intake.h"
 #include "probe/learn.h"
 #include "probe/lockstate.h"
 #include "util/clock.h"
@@ -292,6 +293,8 @@ void tracee_close_window(struct tracee *te, uint64_t end_ns)
 
 		lockstate_end(te, l, end_ns, tracer_lock(te->tracer, l->id)->seq - l->late);
 	}
+	if (te->extras.measures & MEASURE_COPY)
+		intake_tallies(te, end_ns);
 	if (te->seen_since_ns)
 		te->seen_ns += end_ns - te->seen_since_ns;
 	te->seen_since_ns = 0;
@@ -494,6 +497,7 @@ void tracee_free(struct tracee *te)
 	ruby_release(&te->ruby);
 	names_release(&te->names);
 	symbols_release(&te->symbols);
+	extras_release(&te->extras);
 	free(te->locks);
 	te->locks = NULL;
 	te->nr_locks = 0;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "render/clean.h"
 #include "util/scope.h"
 
 /* A member of the right type, or NULL. */
@@ -195,7 +196,9 @@ static void make_seen_share(struct report *r)
 /* capture.methods names the method of what was measured, and says why not of the rest. */
 static bool is_measured(const struct report *r, const char *part)
 {
-	static const char *const methods[] = { "symbol", "recovered", "calls" };
+	static const char *const methods[] = {
+		"symbol", "recovered", "calls", "buffer, samples", "buffer, large, samples",
+	};
 	const char *how = json_string_value(json_object_get(r->methods, part));
 
 	for (size_t i = 0; how && i < ARRAY_LEN(methods); i++)
@@ -212,6 +215,19 @@ bool report_visited_exact(const struct report *r)
 		if (p->targets[i] && p->targets[i]->waiters.mismatches)
 			return false;
 	return p->closes.visited_unknown == 0;
+}
+
+struct copy_name report_copy_name(const struct report *r, uint64_t function, uint8_t flags)
+{
+	const char *name = profile_function(r->profile, function);
+	struct copy_name out;
+
+	if (!name)
+		snprintf(out.text, sizeof(out.text), "%s", flags & COPY_BUFFER ? "IO::Buffer" : "Ruby code");
+	else
+		snprintf(out.text, sizeof(out.text), "%s%.120s", flags & COPY_BUFFER ? "IO::Buffer#" : "",
+			 clean(name).text);
+	return out;
 }
 
 static uint64_t less(uint64_t ns, double by)
@@ -265,6 +281,7 @@ int report_init(struct report *r, const struct report_source *src, struct err *e
 		r->methods = member(capture, "methods", JSON_OBJECT);
 	r->has_close = is_measured(r, "close");
 	r->has_block = is_measured(r, "block");
+	r->has_copy = is_measured(r, "copy") || src->profile->copies.ticks;
 	r->cost = member(r->totals, "cost", JSON_OBJECT);
 	r->start = json_string_value(member(capture, "start", JSON_STRING));
 	r->stop = json_string_value(member(r->totals, "stop", JSON_STRING));

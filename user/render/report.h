@@ -12,6 +12,7 @@
 #include "event/profile.h"
 #include "render/clean.h"
 #include "render/doc.h"
+#include "stat/share.h"
 #include "util/err.h"
 
 /* What the text's tables go into. */
@@ -47,7 +48,7 @@ struct report {
 	bool is_complete;
 	bool is_loss_known;
 	bool has_window;
-	bool has_close, has_block;		/* measured */
+	bool has_close, has_block, has_copy;	/* measured */
 	enum report_by by;
 	const struct profile *profile;
 	struct report_lock *locks;		/* those with the most waiting first */
@@ -67,6 +68,14 @@ int report_markdown(const struct report *r, FILE *out, struct err *e);
 
 json_t *report_close_json(const struct report *r);	/* the parts of it; NULL when out of memory */
 json_t *report_block_json(const struct report *r);
+json_t *report_copy_json(const struct report *r);
+
+struct copy_name {
+	char text[160];
+};
+
+/* What copies: the method, or its C function; cleaned. @flags as in struct copy_site. */
+struct copy_name report_copy_name(const struct report *r, uint64_t function, uint8_t flags);
 
 /* True if how many waiters each close visited is certain. */
 bool report_visited_exact(const struct report *r);

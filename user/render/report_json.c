@@ -141,12 +141,13 @@ static void add_events(const struct report *r, json_t *to)
 int report_json(const struct report *r, FILE *out, struct err *e)
 {
 	int err;
-	json_t *j = json_pack("{s:s, s:O*, s:O*, s:O*, s:o, s:O, s:O*, s:o, s:o*, s:o*}",
+	json_t *j = json_pack("{s:s, s:O*, s:O*, s:O*, s:o, s:O, s:O*, s:o, s:o*, s:o*, s:o*}",
 			      "schema", "gvlscope.report/1", "tool", r->tool, "host", r->host,
 			      "target", r->target, "capture", capture(r), "lost", r->lost,
 			      "cost", r->cost, "gvl", gvl(r),
 			      "close", r->has_close ? report_close_json(r) : NULL,
-			      "block", r->has_block ? report_block_json(r) : NULL);
+			      "block", r->has_block ? report_block_json(r) : NULL,
+			      "copy", r->has_copy ? report_copy_json(r) : NULL);
 
 	if (!j)
 		return err_nomem(e);

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "probe/copying.h"
+
+#include "probe/insn.h"
+#include "util/scope.h"
+
+/* Places for one program: file offsets and cookies. */
+struct batch {
+	uint64_t offsets[COPYFN_SITES_MAX], cookies[COPYFN_SITES_MAX];
+	size_t n;
+};
+
+static void batch_add(struct batch *b, uint64_t offset, uint64_t cookie)
+{
+	if (b->n == ARRAY_LEN(b->offsets))
+		return;
+	b->offsets[b->n] = offset;
+	b->cookies[b->n++] = cookie;
+}
+
+void copying_init(struct copying *c, const struct ruby *r, uint32_t min_bytes)
+{
+	int err;
+
+	*c = COPYING_NONE;
+	c->min_bytes = min_bytes;
+	c->has_buffer = copyfn_find(&c->buffer, &r->object, &c->why_buffer) == 0;
+	err = libcopy_find(&c->lib, &r->proc, min_bytes, &c->why_lib);
+	c->has_lib = c->lib.nr_routines > 0;
+	c->has_places = !err;
+	methods_find(&c->methods, &r->object, NULL);
+}
+
+void copying_inherit(struct copying *c, const struct copying *parent)
+{
+	*c = *parent;
+	c->is_child = true;
+	c->enter = c->leave = c->tail = c->large = c->large_return = UPROBES_NONE;
+}
+
+void copying_release(struct copying *c)
+{
+	copying_remove(c);
+	if (!c->is_child) {
+		libcopy_release(&c->lib);
+		methods_release(&c->methods);
+	}
+	*c = COPYING_NONE;
+}
+
+void copying_configure(const struct copying *c, const struct ruby *r, struct target_cfg *cfg)
+{
+	const struct layout *l = &r->layout;
+
+	cfg->flags |= TARGET_COPY;
+	cfg->cfp_ep = l->cfp_ep;
+	cfg->method_def = l->method_def;
+	cfg->def_function = l->def_function;
+	cfg->copy_min = c->min_bytes;
+	for (size_t i = 0; i < c->lib.nr_routines && i < COPY_ROUTINES; i++) {
+		cfg->routines[i].start = c->lib.routines[i].start + c->lib.object.bias;
+		cfg->routines[i].end = c->lib.routines[i].end + c->lib.object.bias;
+	}
+}
+
+/* A call in tail position returns to the caller's caller: a return probe at the jump takes that. */
+static void place_buffer(struct copying *c, struct tracer *t, const struct ruby *r)
+{
+	const char *path = r->object.open_path;
+	struct batch enter = { .n = 0 }, leave = { .n = 0 }, tail = { .n = 0 };
+
+	for (size_t i = 0; i < c->buffer.nr; i++) {
+		const struct copy_site *s = &c->buffer.sites[i];
+
+		batch_add(&enter, s->call_offset,
+			  COPY_COOKIE(insn_reg_slot(s->len_reg), s->op << COPY_OP_SHIFT));
+		if (s->is_tail)
+			batch_add(&tail, s->call_offset, 0);
+		else
+			batch_add(&leave, s->after_offset, 0);
+	}
+	if (leave.n)
+		tracer_probe(t, &c->leave, PROGRAM_COPY_LEAVE, UPROBE_AT, r->proc.pid, path, leave.offsets,
+			     leave.cookies, leave.n, &c->why_buffer);
+	if (tail.n)
+		tracer_probe(t, &c->tail, PROGRAM_COPY_LEAVE, UPROBE_RETURN, r->proc.pid, path, tail.offsets,
+			     tail.cookies, tail.n, &c->why_buffer);
+	if (tracer_probe(t, &c->enter, PROGRAM_COPY_ENTER, UPROBE_AT, r->proc.pid, path, enter.offsets,
+			 enter.cookies, enter.n, &c->why_buffer))
+		c->has_buffer = false;
+}
+
+/* The return address is still on the top of the stack in the branch for large sizes. */
+static void place_large(struct copying *c, struct tracer *t, const struct ruby *r)
+{
+	const char *path = c->lib.object.open_path;
+	struct batch b = { .n = 0 };
+
+	for (size_t i = 0; i < c->lib.nr_routines; i++) {
+		const struct libcopy_routine *routine = &c->lib.routines[i];
+		enum copy_op op = routine->op == LIBCOPY_SET ? COPY_SET : COPY_MOVE;
+
+		for (size_t k = 0; k < routine->nr_places; k++)
+			batch_add(&b, routine->places[k].offset,
+				  COPY_COOKIE(insn_reg_slot(routine->places[k].size_reg),
+					      op << COPY_OP_SHIFT));
+	}
+	if (!b.n)
+		return;
+	if (tracer_probe(t, &c->large_return, PROGRAM_LARGE_LEAVE, UPROBE_RETURN, r->proc.pid, path,
+			 b.offsets, b.cookies, b.n, &c->why_lib) == 0)
+		tracer_probe(t, &c->large, PROGRAM_LARGE_ENTER, UPROBE_AT, r->proc.pid, path, b.offsets,
+			     b.cookies, b.n, &c->why_lib);
+}
+
+void copying_place(struct copying *c, struct tracer *t, const struct ruby *r, bool all)
+{
+	if (c->has_buffer)
+		place_buffer(c, t, r);
+	if (all)
+		place_large(c, t, r);
+	tracer_tick(t, &c->why_lib);
+}
+
+void copying_remove(struct copying *c)
+{
+	uprobes_detach(&c->enter);
+	uprobes_detach(&c->leave);
+	uprobes_detach(&c->tail);
+	uprobes_detach(&c->large);
+	uprobes_detach(&c->large_return);
+}
