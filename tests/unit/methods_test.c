@@ -116,7 +116,7 @@ static uint64_t vaddr(const char *label)
 static void check_method(const struct methods *m, const char *name, const char *fn,
 			 const char *init)
 {
-	const struct method *found = methods_named(m, vaddr(init), name);
+	const struct method_def *found = methods_named(m, vaddr(init), name);
 
 	assert_non_null(found);
 	assert_int_equal(found->vaddr, vaddr(fn));
