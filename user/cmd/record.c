@@ -411,6 +411,9 @@ static void say_target(const struct options *o, const struct tracee *te)
 		return;
 	fprintf(stderr, "Tracing process %d (%s, Ruby %s)%s\n", p->pid, p->comm, te->ruby.version,
 		o->duration_ns || o->command ? "" : "; Ctrl-C ends it");
+	if (te->extras.measures & MEASURE_LARGE && !te->extras.copying.has_places)
+		fprintf(stderr, "  --copies exact cannot be had, they are sampled: %s\n",
+			te->extras.copying.why_lib.msg);
 	if ((p->state == 'T' || p->state == 't') && !o->command)
 		fprintf(stderr, "  it is stopped (%s): nothing happens until it continues\n",
 			p->tracer ? "a debugger holds it" : "SIGSTOP");

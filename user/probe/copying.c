@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "probe/copying.h"
 
+#include <errno.h>
+
 #include "probe/insn.h"
 #include "util/scope.h"
+
+/* A routine is probed only where copies up to this size do not come by, and for one trap. */
+enum { SPARED_BYTES = 2048 };
 
 /* Places for one program: file offsets and cookies. */
 struct batch {
@@ -18,6 +23,30 @@ static void batch_add(struct batch *b, uint64_t offset, uint64_t cookie)
 	b->cookies[b->n++] = cookie;
 }
 
+static bool is_sparing(const struct libcopy_routine *r)
+{
+	for (size_t i = 0; i < r->nr_places; i++)
+		if (!r->places[i].emulated || r->places[i].least <= SPARED_BYTES)
+			return false;
+	return r->nr_places > 0;
+}
+
+/* True if large copies can be probed at no cost to small ones; else the reason is in why_lib. */
+static bool spares_small(struct copying *c)
+{
+	for (size_t i = 0; i < c->lib.nr_routines; i++) {
+		const struct libcopy_routine *r = &c->lib.routines[i];
+
+		if (r->op != LIBCOPY_MOVE || is_sparing(r))
+			continue;
+		err_set(&c->why_lib, REASON_NO_COPY, -ENOTSUP,
+			"%s: its routine for copies has no branch that only large ones take: each from %lu "
+			"bytes on would pay a trap", c->lib.object.path, r->places[0].least);
+		return false;
+	}
+	return true;
+}
+
 void copying_init(struct copying *c, const struct ruby *r, uint32_t min_bytes)
 {
 	int err;
@@ -27,7 +56,7 @@ void copying_init(struct copying *c, const struct ruby *r, uint32_t min_bytes)
 	c->has_buffer = copyfn_find(&c->buffer, &r->object, &c->why_buffer) == 0;
 	err = libcopy_find(&c->lib, &r->proc, min_bytes, &c->why_lib);
 	c->has_lib = c->lib.nr_routines > 0;
-	c->has_places = !err;
+	c->has_places = !err && spares_small(c);
 	methods_find(&c->methods, &r->object, NULL);
 }
 
@@ -100,6 +129,8 @@ static void place_large(struct copying *c, struct tracer *t, const struct ruby *
 		const struct libcopy_routine *routine = &c->lib.routines[i];
 		enum copy_op op = routine->op == LIBCOPY_SET ? COPY_SET : COPY_MOVE;
 
+		if (!is_sparing(routine))
+			continue;
 		for (size_t k = 0; k < routine->nr_places; k++)
 			batch_add(&b, routine->places[k].offset,
 				  COPY_COOKIE(insn_reg_slot(routine->places[k].size_reg),
@@ -117,7 +148,7 @@ void copying_place(struct copying *c, struct tracer *t, const struct ruby *r, bo
 {
 	if (c->has_buffer)
 		place_buffer(c, t, r);
-	if (all)
+	if (all && c->has_places)
 		place_large(c, t, r);
 	tracer_tick(t, &c->why_lib);
 }

@@ -101,9 +101,10 @@ const char *extras_copy_method(const struct extras *x)
 {
 	if (!(x->measures & MEASURE_COPY))
 		return x->copying.why_buffer.msg[0] ? x->copying.why_buffer.msg : "not measured";
-	if (!(x->measures & MEASURE_LARGE))
-		return "buffer, samples";
-	return x->copying.has_places ? "buffer, large, samples" : x->copying.why_lib.msg;
+	if (!x->copying.has_buffer)
+		return x->measures & MEASURE_LARGE && x->copying.has_places ? "large, samples" : "samples";
+	return x->measures & MEASURE_LARGE && x->copying.has_places ? "buffer, large, samples" :
+								      "buffer, samples";
 }
 
 const char *extras_block_method(const struct extras *x)

@@ -198,6 +198,7 @@ static bool is_measured(const struct report *r, const char *part)
 {
 	static const char *const methods[] = {
 		"symbol", "recovered", "calls", "buffer, samples", "buffer, large, samples",
+		"large, samples", "samples",
 	};
 	const char *how = json_string_value(json_object_get(r->methods, part));
 
