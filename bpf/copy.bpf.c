@@ -129,19 +129,26 @@ static __always_inline int copy_end(const struct self *me, __u8 origin)
 	return 0;
 }
 
-/* IO::Buffer is about to call for a copy; the cookie says where the number of bytes is. */
+/* A probe on a copy was hit; its cookie says where the number of bytes is. */
+static __always_inline bool find_copy(struct self *me, struct pt_regs *ctx, __u64 cookie, __u64 *bytes)
+{
+	int err = 0;
+
+	if (!find_self(me))
+		return false;
+	stat_inc(STAT_HIT_COPY);
+	*bytes = reg(ctx, COPY_LEN(cookie), &err);
+	return !err;
+}
+
+/* IO::Buffer is about to call for a copy. */
 SEC("uprobe")
 int copy_enter(struct pt_regs *ctx)
 {
 	__u64 cookie = bpf_get_attach_cookie(ctx), bytes;
 	struct self me = { 0 };
-	int err = 0;
 
-	if (!find_self(&me))
-		return 0;
-	stat_inc(STAT_HIT_COPY);
-	bytes = reg(ctx, COPY_LEN(cookie), &err);
-	if (!err)
+	if (find_copy(&me, ctx, cookie, &bytes))
 		copy_begin(&me, bytes, COPY_FLAGS(cookie) | COPY_BUFFER);
 	return 0;
 }
@@ -163,15 +170,10 @@ int large_enter(struct pt_regs *ctx)
 {
 	__u64 cookie = bpf_get_attach_cookie(ctx), bytes;
 	struct self me = { 0 };
-	int err = 0;
 
-	if (!find_self(&me))
-		return 0;
-	stat_inc(STAT_HIT_COPY);
-	bytes = reg(ctx, COPY_LEN(cookie), &err);
-	if (err || bytes < me.t->copy_min || bpf_map_lookup_elem(&copies, &me.key))
-		return 0;
-	copy_begin(&me, bytes, COPY_FLAGS(cookie));
+	if (find_copy(&me, ctx, cookie, &bytes) && bytes >= me.t->copy_min &&
+	    !bpf_map_lookup_elem(&copies, &me.key))
+		copy_begin(&me, bytes, COPY_FLAGS(cookie));
 	return 0;
 }
 

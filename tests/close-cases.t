@@ -13,40 +13,9 @@ export CASE_ATTACH_MS=0
 # agrees NUMBER RUBY [RECORD ARGS...]
 agrees()
 {
-	number=$1 ruby=$2
-	shift 2
-	name=$(basename "$cases/$number"-*.rb .rb)
-	if ! why=$("$repo/scripts/rubies" has "$ruby" 2>&1); then
-		skip "$name, ruby $ruby" "${why#*skipped: }"
-		return
-	fi
-	if ! "$GVLSCOPE" record -o "$trace" "$@" -- "$repo/scripts/rubies" run "$ruby" -W0 "$cases/$name.rb" \
-		>"$tmp/out" 2>"$tmp/record.err" </dev/null; then
-		not_ok "$name, ruby $ruby: it is recorded" "$(cat "$tmp/record.err")"
-		return
-	fi
-	tail -n 1 "$tmp/out" >"$tmp/truth.json"
-	# shellcheck disable=SC2046 # two numbers
-	make_report "$name, ruby $ruby" $(json "$tmp/truth.json" \
-		'"--from %d --to %d" % (d["t0_ns"], d["t1_ns"])') || return
-	check "$name, ruby $ruby: what it says of itself is reported" \
-		"$repo/tests/tools/check-close-case" "$number" "$tmp/truth.json" "$report"
-}
-
-# Times are compared with the script's own clocks, which a stall of the machine splits differently: what
-# fails is said, and tried once more.
-once_more()
-{
-	before=$tests_failed
-	agrees "$@" >"$tmp/first"
-	if [ "$tests_failed" = "$before" ]; then
-		cat "$tmp/first"
-		return
-	fi
-	sed 's/^\(not \)\{0,1\}ok [0-9]* - /# first try: &/' "$tmp/first"
-	tests_run=$((tests_run - $(grep -cE '^(not )?ok ' "$tmp/first")))
-	tests_failed=$before
-	agrees "$@"
+	report_case "$@" || return
+	check "$case_name: what it says of itself is reported" \
+		"$repo/tests/tools/check-close-case" "$1" "$tmp/truth.json" "$report"
 }
 
 # Closes: counts, which are exact. (48 hangs on 3.3 and 3.4, Ruby bug 22456.)
@@ -66,9 +35,9 @@ done
 
 # Blocking regions: times, too.
 for number in 19 22 25 57; do
-	once_more "$number" 3.1
+	once_more agrees "$number" 3.1
 done
 for number in 21 23 24 29 37; do
-	once_more "$number" 3.4
+	once_more agrees "$number" 3.4
 done
 done_testing

@@ -60,9 +60,9 @@ short=$tmp/s.rb
 cp "$long" "$short"
 
 # shows LINE: the tool prints that
+# shellcheck disable=SC2317 # called by wait_for
 shows()
 {
-	# shellcheck disable=SC2317 # called by wait_for
 	got=$("$tool" "$PID" 2>&1)
 	[ "$got" = "$1" ]
 }

@@ -90,3 +90,41 @@ why_no_watch()
 	json "$tmp/doctor.json" '"".join("%s: %s" % (f["reason"]["id"], f["reason"]["text"])
 		for f in d["machine"]["facts"] if f["id"] == "watchpoint" and not f["ok"])'
 }
+
+# report_case NUMBER RUBY [ARGS...]: runs that program of shared/cases under record ARGS; $case_name,
+# $tmp/truth.json, and $report on its window. Status 1, reported or skipped, if it cannot be had.
+report_case()
+{
+	case_ruby=$2
+	case_file=$(basename "$cases/$1"-*.rb)
+	case_name="${case_file%.rb}, ruby $2"
+	shift 2
+	if ! why=$("$repo/scripts/rubies" has "$case_ruby" 2>&1); then
+		skip "$case_name" "${why#*skipped: }"
+		return 1
+	fi
+	if ! "$GVLSCOPE" record -o "$trace" "$@" -- "$repo/scripts/rubies" run "$case_ruby" -W0 \
+		"$cases/$case_file" >"$tmp/out" 2>"$tmp/record.err" </dev/null; then
+		not_ok "$case_name: it is recorded" "$(cat "$tmp/record.err")"
+		return 1
+	fi
+	tail -n 1 "$tmp/out" >"$tmp/truth.json"
+	# shellcheck disable=SC2046 # two numbers
+	make_report "$case_name" $(json "$tmp/truth.json" '"--from %d --to %d" % (d["t0_ns"], d["t1_ns"])')
+}
+
+# once_more FUNCTION ARGS...: a test that compares times with a program's own clocks, which a stall of the
+# machine splits differently: what fails is said, and tried once more.
+once_more()
+{
+	before=$tests_failed
+	"$@" >"$tmp/first"
+	if [ "$tests_failed" = "$before" ]; then
+		cat "$tmp/first"
+		return
+	fi
+	sed 's/^\(not \)\{0,1\}ok [0-9]* - /# first try: &/' "$tmp/first"
+	tests_run=$((tests_run - $(grep -cE '^(not )?ok ' "$tmp/first")))
+	tests_failed=$before
+	"$@"
+}

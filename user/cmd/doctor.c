@@ -26,6 +26,8 @@ static const char usage[] =
 	"      --layout-from VER  try the layout of Ruby VER for an unknown version\n"
 	"  -h, --help\n";
 
+enum { COPY_MIN = 16 << 10 };		/* record's default */
+
 struct options {
 	pid_t pid;		/* 0: none */
 	bool selftest, json;
@@ -101,6 +103,10 @@ static int parse(struct options *o, int argc, char **argv, struct err *e)
 static void plan(struct findings *f)
 {
 	const struct tracee *te = f->process_ok ? &f->te : NULL;
+	const struct copying *copying = te ? &te->extras.copying : NULL;
+	const struct copying only_ticks = {
+		.has_lib = !copying || copying->has_lib, .why_buffer = f->facts.facts[FACT_UPROBE].why,
+	};
 	struct plan *gvl = &f->plans[PART_GVL];
 
 	*gvl = plan_gvl(&f->facts, !f->has_process || (te && te->nr_sites));
@@ -108,6 +114,7 @@ static void plan(struct findings *f)
 		*gvl = (struct plan){ .why = f->process_error };
 	f->plans[PART_CLOSE] = plan_close(&f->facts, gvl, te ? &te->extras.closing : NULL);
 	f->plans[PART_BLOCK] = plan_block(gvl, te ? &te->ruby.layout : NULL);
+	f->plans[PART_COPY] = plan_copy(gvl, f->facts.facts[FACT_UPROBE].ok ? copying : &only_ticks);
 }
 
 static void find(struct findings *f, const struct options *o)
@@ -119,7 +126,7 @@ static void find(struct findings *f, const struct options *o)
 		f->process_ok = tracee_open(&f->te, NULL, 0, o->pid, METHOD_SITES, &o->ruby, NULL,
 					    &f->process_error) == 0;
 		if (f->process_ok)
-			extras_init(&f->te.extras, &f->te.ruby, MEASURE_CLOSE | MEASURE_BLOCK, 0);
+			extras_init(&f->te.extras, &f->te.ruby, MEASURE_ALL, COPY_MIN);
 		if (f->process_ok)
 			f->nr_locks = ruby_locks(&f->te.ruby, f->locks, ARRAY_LEN(f->locks), NULL);
 	}
@@ -211,6 +218,12 @@ static const char *method_words(const char *method)
 		{ "symbol", "by probing the scan for waiters, found by its symbol" },
 		{ "recovered", "by probing the scan for waiters, found in the code" },
 		{ "calls", "by system calls between releasing the lock and wanting it again" },
+		{ "buffer, large, samples",
+		  "IO::Buffer's one by one, other large ones too (record --copies exact), all by clock ticks" },
+		{ "buffer, samples", "IO::Buffer's one by one, all others by clock ticks only" },
+		{ "large, samples",
+		  "large ones one by one (record --copies exact), all by clock ticks" },
+		{ "samples", "by clock ticks only" },
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(all); i++)
@@ -227,13 +240,12 @@ static void print_plans(const struct findings *f)
 
 		printf("  %-7s%s%s\n", part_name(i), p->method ? method_words(p->method) : "NO",
 		       p->check ? ", checked by watchpoints now and then" : "");
-		if (!p->method)
+		if (p->why.msg[0])
 			print_why(&p->why);
 		else if (i == PART_GVL && f->process_ok && f->te.nr_sites)
 			printf("         %zu candidate instructions%s\n", f->te.nr_sites,
 			       f->te.from_cache ? ", known from an earlier run" : "");
 	}
-	printf("  %-7snot in this version\n", "copy");
 }
 
 static void print_selftest(const struct findings *f)
@@ -301,7 +313,7 @@ static json_t *plans_json(const struct findings *f)
 		const struct plan *p = &f->plans[i];
 		json_t *j = json_pack("{s:s?, s:s*}", "method", p->method, "check", p->check);
 
-		if (!p->method)
+		if (p->why.msg[0])
 			json_object_set_new(j, "reason", why_json(&p->why));
 		json_object_set_new(all, part_name(i), j);
 	}
