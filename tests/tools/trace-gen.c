@@ -29,7 +29,8 @@ static const char facts[] =
 	" \"libruby\": \"/usr/lib/x86_64-linux-gnu/libruby-3.4.so.3.4\", \"build_id\": \"00\","
 	" \"stripped\": true, \"symbols\": \"none\", \"layout\": \"table\"}],"
 	" \"capture\": {\"start\": \"2025-01-01T00:00:00Z\", \"clock_ns\": 123456789012345,"
-	" \"methods\": {\"gvl\": \"sites\", \"close\": \"recovered\", \"block\": \"calls\"}}}";
+	" \"methods\": {\"gvl\": \"sites\", \"close\": \"recovered\", \"block\": \"calls\","
+	" \"copy\": \"buffer, samples\"}}}";
 
 static int fail(const char *what)
 {

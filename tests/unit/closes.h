@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Events of closes, waiters and calls, for tests. */
+/* Events of closes, waiters, calls and copies, for tests. */
 #ifndef TESTS_UNIT_CLOSES_H
 #define TESTS_UNIT_CLOSES_H
 
@@ -82,6 +82,43 @@ static inline void runs(struct feed *f, uint64_t addr, const char *name)
 
 	feed_text(f, EVENT_SYMBOL, addr, 0, name);
 	feed_event(f, &ev);
+}
+
+/* From @ts on, a copy of @bytes for @dur by the function at @function (0: not known). */
+static inline void copied(struct feed *f, uint64_t ts, uint64_t dur, uint64_t bytes, uint8_t flags,
+			  uint64_t function)
+{
+	struct event ev = { .kind = EVENT_COPY, .ts_ns = ts + dur, .dur_ns = dur, .count = bytes,
+			    .nr = bytes >> 32, .flags = flags, .thread = function,
+			    .target = f->target, .lock = f->lock };
+
+	feed_event(f, &ev);
+}
+
+/* @count copies of the size class @slot, @bytes in all, too small to be told. */
+static inline void tallied(struct feed *f, uint64_t ts, uint32_t count, uint64_t bytes, uint32_t slot,
+			   uint8_t flags, uint64_t function)
+{
+	struct event ev = { .kind = EVENT_TALLY, .ts_ns = ts, .fd = TALLY_COPY, .count = count,
+			    .dur_ns = bytes, .nr = slot, .flags = flags, .thread = function,
+			    .target = f->target };
+
+	feed_event(f, &ev);
+}
+
+/* @all clock ticks that found an owner, @copying of them in a copy for @function. */
+static inline void ticked(struct feed *f, uint64_t ts, uint32_t all, uint32_t copying,
+			  uint64_t function)
+{
+	struct event ev = { .kind = EVENT_TALLY, .ts_ns = ts, .fd = TALLY_TICK, .count = all,
+			    .target = f->target };
+
+	feed_event(f, &ev);
+	ev.fd = TALLY_TICK_COPY;
+	ev.count = copying;
+	ev.thread = function;
+	if (copying)
+		feed_event(f, &ev);
 }
 
 #endif

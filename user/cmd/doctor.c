@@ -219,7 +219,8 @@ static const char *method_words(const char *method)
 		{ "recovered", "by probing the scan for waiters, found in the code" },
 		{ "calls", "by system calls between releasing the lock and wanting it again" },
 		{ "buffer, large, samples",
-		  "IO::Buffer's one by one, other large ones too (record --copies exact), all by clock ticks" },
+		  "IO::Buffer's one by one, other large ones too (record --copies exact), all by "
+		  "clock ticks" },
 		{ "buffer, samples", "IO::Buffer's one by one, all others by clock ticks only" },
 		{ "large, samples",
 		  "large ones one by one (record --copies exact), all by clock ticks" },

@@ -62,9 +62,36 @@ struct plan plan_block(const struct plan *gvl, const struct layout *layout)
 	return p;
 }
 
+/* What is lacking, where something is. */
+static const struct err *why_not_copy(const struct copying *c)
+{
+	return c->has_buffer ? &c->why_lib : &c->why_buffer;
+}
+
+struct plan plan_copy(const struct plan *gvl, const struct copying *copying)
+{
+	struct plan p = { .method = "buffer, large, samples" };
+
+	if (!gvl->method)
+		return (struct plan){ .why = gvl->why };
+	if (!copying || (copying->has_buffer && copying->has_places))
+		return p;
+	if (copying->has_buffer)
+		p.method = "buffer, samples";
+	else if (copying->has_places)
+		p.method = "large, samples";
+	else
+		p.method = copying->has_lib ? "samples" : NULL;
+	p.why = *why_not_copy(copying);
+	if (!p.method && !p.why.msg[0])
+		err_set(&p.why, REASON_LAYOUT_MISMATCH, -ENOENT,
+			"the debug symbols do not say where a method's C function is");
+	return p;
+}
+
 const char *part_name(enum part p)
 {
-	static const char *const names[PART_COUNT] = { "gvl", "close", "block" };
+	static const char *const names[PART_COUNT] = { "gvl", "close", "block", "copy" };
 
 	return names[p];
 }

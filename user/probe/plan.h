@@ -6,15 +6,16 @@
 #include <stdbool.h>
 
 #include "probe/closing.h"
+#include "probe/copying.h"
 #include "probe/facts.h"
 
 struct plan {
 	const char *method;	/* "sites", "watch", ...; NULL where it cannot be measured */
 	const char *check;	/* what else verifies it, or NULL */
-	struct err why;		/* where method is NULL */
+	struct err why;		/* where method is NULL, or could do more */
 };
 
-enum part { PART_GVL, PART_CLOSE, PART_BLOCK, PART_COUNT };
+enum part { PART_GVL, PART_CLOSE, PART_BLOCK, PART_COPY, PART_COUNT };
 
 const char *part_name(enum part p);	/* as in JSON */
 
@@ -30,5 +31,11 @@ struct plan plan_gvl(const struct facts *f, bool has_sites);
  */
 struct plan plan_close(const struct facts *f, const struct plan *gvl, const struct closing *closing);
 struct plan plan_block(const struct plan *gvl, const struct layout *layout);
+
+/*
+ * For copies, what `record --copies exact` can do: "samples", before it "large, " where large copies
+ * can be told one by one, before that "buffer, " where IO::Buffer's can. @copying may be NULL.
+ */
+struct plan plan_copy(const struct plan *gvl, const struct copying *copying);
 
 #endif

@@ -199,6 +199,7 @@ static bool is_measured(const struct report *r, const char *part)
 	static const char *const methods[] = {
 		"symbol", "recovered", "calls", "buffer, samples", "buffer, large, samples",
 		"large, samples", "samples",
+		"large, samples", "samples",
 	};
 	const char *how = json_string_value(json_object_get(r->methods, part));
 
@@ -223,12 +224,19 @@ struct copy_name report_copy_name(const struct report *r, uint64_t function, uin
 	const char *name = profile_function(r->profile, function);
 	struct copy_name out;
 
-	if (!name)
+	if (!name || !*name)
 		snprintf(out.text, sizeof(out.text), "%s", flags & COPY_BUFFER ? "IO::Buffer" : "Ruby code");
 	else
-		snprintf(out.text, sizeof(out.text), "%s%.120s", flags & COPY_BUFFER ? "IO::Buffer#" : "",
+		snprintf(out.text, sizeof(out.text), "%s%s", flags & COPY_BUFFER ? "IO::Buffer#" : "",
 			 clean(name).text);
 	return out;
+}
+
+struct share report_copy_share(const struct report *r, uint64_t ticks)
+{
+	uint64_t all = r->profile->copies.ticks;
+
+	return share_of(ticks < all ? ticks : all, all);
 }
 
 static uint64_t less(uint64_t ns, double by)

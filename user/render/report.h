@@ -71,11 +71,14 @@ json_t *report_block_json(const struct report *r);
 json_t *report_copy_json(const struct report *r);
 
 struct copy_name {
-	char text[160];
+	char text[CLEAN_MAX + 16];
 };
 
 /* What copies: the method, or its C function; cleaned. @flags as in struct copy_site. */
 struct copy_name report_copy_name(const struct report *r, uint64_t function, uint8_t flags);
+
+/* What share of an owner's time on a CPU @ticks are; at most all of it. */
+struct share report_copy_share(const struct report *r, uint64_t ticks);
 
 /* True if how many waiters each close visited is certain. */
 bool report_visited_exact(const struct report *r);
@@ -90,7 +93,11 @@ enum close_part report_close_largest(const uint64_t ns[CLOSE_PARTS]);
 void report_doc(const struct report *r, struct doc *d);
 void report_close_doc(const struct report *r, struct doc *d);
 void report_block_doc(const struct report *r, struct doc *d);
+void report_copy_doc(const struct report *r, struct doc *d);
 
 struct clean report_thread_name(const struct thread *t);	/* its address where it has none */
+
+/* Cleaned, in at most @width columns: the end of a path or of "FILE+ADDRESS" tells more. */
+struct clean report_end_of(const char *s, size_t width);
 
 #endif

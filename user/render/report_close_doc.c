@@ -127,8 +127,7 @@ static void add_close_notes(struct doc *d, const struct report *r, const struct 
 			      unit_count(wrong).text, unit_count(walks).text);
 }
 
-/* The end of a path or of "FILE+ADDRESS" tells more than its beginning. */
-static struct clean end_of(const char *s, size_t width)
+struct clean report_end_of(const char *s, size_t width)
 {
 	struct clean all = clean(s), out = { "..." };
 	const char *from = all.text;
@@ -246,8 +245,8 @@ static void add_foreign(struct doc *d, const struct closes *c)
 		      c->foreign == 1 ? " was" : "s were", c->foreign == 1 ? "it" : "they");
 	doc_table(d, columns);
 	for (size_t i = 0; i < c->nr_places && i < PLACES_MAX; i++) {
-		doc_cell(d, "%s", end_of(c->places[i].closer, PLACE_WIDTH).text);
-		doc_cell(d, "%s", end_of(c->places[i].waiter, PLACE_WIDTH).text);
+		doc_cell(d, "%s", report_end_of(c->places[i].closer, PLACE_WIDTH).text);
+		doc_cell(d, "%s", report_end_of(c->places[i].waiter, PLACE_WIDTH).text);
 		doc_cell(d, "%s", unit_count(c->places[i].count).text);
 	}
 	if (c->nr_places > PLACES_MAX)
@@ -301,7 +300,7 @@ static void add_group(struct doc *d, const struct report *r, const struct block_
 	const char *function = profile_function(r->profile, g->function);
 
 	if (has_functions)
-		doc_cell(d, "%s", function ? end_of(function, FUNCTION_WIDTH).text : "-");
+		doc_cell(d, "%s", function ? report_end_of(function, FUNCTION_WIDTH).text : "-");
 	doc_cell(d, "%s", call_name(g->call, arch ? arch : "").text);
 	doc_cell(d, "%s", g->file == FILE_NONE ? "-" : file_kind_name(g->file));
 	doc_cell(d, "%s", unit_count(g->ns.count).text);

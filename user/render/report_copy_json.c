@@ -42,7 +42,7 @@ static json_t *site(const struct report *r, const struct copy_site *s)
 static json_t *sampled(const struct report *r)
 {
 	const struct copies *c = &r->profile->copies;
-	struct share all = share_of(c->copy_ticks, c->ticks);
+	struct share all = report_copy_share(r, c->copy_ticks);
 	json_t *list = json_array();
 
 	for (size_t i = 0; i < c->nr_sampled; i++) {
@@ -51,7 +51,7 @@ static json_t *sampled(const struct report *r)
 
 		json_array_append_new(list, json_pack("{s:s, s:o, s:f}", "site", name.text,
 						      "ticks", json_number(t->count),
-						      "share", share_of(t->count, c->ticks).value));
+						      "share", report_copy_share(r, t->count).value));
 	}
 	return json_pack("{s:o, s:o, s:f, s:f, s:f, s:o}", "ticks", json_number(c->ticks),
 			 "copy_ticks", json_number(c->copy_ticks), "share", all.value,

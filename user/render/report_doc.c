@@ -111,6 +111,7 @@ static bool add_cause(struct doc *d, const char *key, uint64_t n, const char *la
 		{ "task_table", "tasks, because the table of tasks was full" },
 		{ "lock_table", "locks, because the table of locks was full" },
 		{ "closes", "closes, because the table of closes was full or memory could not be read" },
+		{ "copies", "copies, because a table of copies was full" },
 		{ "truncated_walk", "walks over a list of waiters, ended early because it was too long" },
 		{ "gap_events", "lock events, missing in the sequence" },
 		{ "gaps", "times that what is seen ends before missing events" },
@@ -386,6 +387,7 @@ void report_doc(const struct report *r, struct doc *d)
 			      "was made, or nothing could be traced.");
 	report_close_doc(r, d);
 	report_block_doc(r, d);
+	report_copy_doc(r, d);
 }
 
 static int print(const struct report *r, FILE *out, bool is_markdown, bool is_bold, struct err *e)
