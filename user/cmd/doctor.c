@@ -26,8 +26,6 @@ static const char usage[] =
 	"      --layout-from VER  try the layout of Ruby VER for an unknown version\n"
 	"  -h, --help\n";
 
-enum { COPY_MIN = 16 << 10 };		/* record's default */
-
 struct options {
 	pid_t pid;		/* 0: none */
 	bool selftest, json;
@@ -126,7 +124,7 @@ static void find(struct findings *f, const struct options *o)
 		f->process_ok = tracee_open(&f->te, NULL, 0, o->pid, METHOD_SITES, &o->ruby, NULL,
 					    &f->process_error) == 0;
 		if (f->process_ok)
-			extras_init(&f->te.extras, &f->te.ruby, MEASURE_ALL, COPY_MIN);
+			extras_init(&f->te.extras, &f->te.ruby, MEASURE_ALL, COPYING_MIN_BYTES);
 		if (f->process_ok)
 			f->nr_locks = ruby_locks(&f->te.ruby, f->locks, ARRAY_LEN(f->locks), NULL);
 	}

@@ -11,8 +11,6 @@
 #include "util/parse.h"
 #include "util/scope.h"
 
-enum { COPY_MIN = 16 << 10 };
-
 static const char usage[] =
 	"usage: gvlscope record (-p PID[,PID...] | --comm NAME | -- COMMAND...) [options]\n"
 	"\n"
@@ -217,7 +215,7 @@ int record_options_parse(struct record_options *o, int argc, char **argv, struct
 	int opt, err;
 
 	*o = (struct record_options){ .output = "gvlscope.gvs", .capture.measures = MEASURE_ALL,
-			       .capture.copy_min = COPY_MIN };
+			       .capture.copy_min = COPYING_MIN_BYTES };
 	opterr = 0;
 	optind = 1;
 	while ((opt = getopt_long(argc, argv, "+p:d:o:vqh", long_options, NULL)) != -1) {

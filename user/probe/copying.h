@@ -13,6 +13,8 @@
 #include "probe/uprobe.h"
 #include "target/ruby.h"
 
+#define COPYING_MIN_BYTES (16 << 10)	/* smaller copies are tallied, where nothing else is asked for */
+
 struct copying {
 	struct copyfn buffer;		/* IO::Buffer's */
 	struct libcopy lib;		/* all large ones */

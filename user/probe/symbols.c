@@ -34,22 +34,39 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* What Ruby code calls it by. (Extensions' methods are not looked for.) */
-static const char *ruby_name(const struct tracee *te, const struct object *o, uint64_t vaddr)
+/* What @o calls the function at @vaddr, or the file and the address in it. */
+static void describe_in(const struct object *o, uint64_t vaddr, char *buf, size_t len)
 {
-	const struct object *ruby = &te->ruby.object;
-	const struct method_def *m = NULL;
+	const char *name = object_function_name(o, vaddr);
 
-	if (o->inode == ruby->inode && o->dev_minor == ruby->dev_minor && o->dev_major == ruby->dev_major)
-		m = methods_at(&te->extras.copying.methods, vaddr);
-	return m ? m->name : NULL;
+	if (name)
+		snprintf(buf, len, "%s", name);
+	else
+		snprintf(buf, len, "%.80s+%#lx", base_name(o->path), vaddr);
 }
 
+/* In Ruby itself, which is known without asking a process that may have ended; first what Ruby calls it. */
+static bool describe_in_ruby(const struct tracee *te, uint64_t addr, char *buf, size_t len)
+{
+	const struct object *o = &te->ruby.object;
+	uint64_t vaddr = addr - o->bias, offset;
+	const struct method_def *m;
+
+	if (addr < o->bias || object_file_offset(o, vaddr, &offset))
+		return false;
+	m = methods_at(&te->extras.copying.methods, vaddr);
+	if (m)
+		snprintf(buf, len, "%s", m->name);
+	else
+		describe_in(o, vaddr, buf, len);
+	return true;
+}
+
+/* In anything else that is mapped. (The methods of extensions are not looked for.) */
 static void describe(const struct tracee *te, uint64_t addr, char *buf, size_t len)
 {
 	auto_free struct wanted *w = calloc(1, sizeof(*w));
 	auto_free struct object *o = calloc(1, sizeof(*o));
-	const char *name = NULL;
 	struct err e;
 
 	snprintf(buf, len, "%#lx", addr);
@@ -59,13 +76,7 @@ static void describe(const struct tracee *te, uint64_t addr, char *buf, size_t l
 	if (proc_maps(&te->ruby.proc, is_around, w, &e) != 1 ||
 	    object_open(o, &te->ruby.proc, &w->map, &e))
 		return;
-	name = ruby_name(te, o, addr - o->bias);
-	if (!name)
-		name = object_function_name(o, addr - o->bias);
-	if (name)
-		snprintf(buf, len, "%s", name);
-	else
-		snprintf(buf, len, "%.80s+%#lx", base_name(o->path), addr - o->bias);
+	describe_in(o, addr - o->bias, buf, len);
 	object_release(o);
 }
 
@@ -75,7 +86,8 @@ void symbols_need(struct tracee *te, uint64_t addr, uint64_t ts_ns)
 
 	if (!addr || map_get(&te->symbols.told, addr) || map_put(&te->symbols.told, addr, 1))
 		return;
-	describe(te, addr, ev.text, sizeof(ev.text));
+	if (!describe_in_ruby(te, addr, ev.text, sizeof(ev.text)))
+		describe(te, addr, ev.text, sizeof(ev.text));
 	ev.text_len = strlen(ev.text);
 	te->sink.event(te->sink.arg, &ev);
 }
