@@ -69,7 +69,7 @@ static int find(pid_t pid, bool want_methods)
 
 	if (ruby_open(&r, pid, &(struct ruby_options){ 0 }, &e) ||
 	    methods_find(&m, &r.object, &e) ||
-	    (!want_methods && copyfn_find(&c, &r.object, &e))) {
+	    (!want_methods && copyfn_find(&c, &r.object, &m, &e))) {
 		fprintf(stderr, "copyfn: %s (%s)\n", e.msg, reason_id(e.reason));
 		return EXIT_RUNTIME;
 	}

@@ -39,7 +39,7 @@ static const struct {
 struct finder {
 	const struct object *o;
 	struct imports imports;
-	struct methods methods;
+	const struct methods *methods;
 	struct import_name copiers[ARRAY_LEN(copiers)];
 	struct import_name nogvl;
 	struct span file;		/* io_buffer.c */
@@ -67,7 +67,6 @@ struct walk {
 static void finder_release(struct finder *f)
 {
 	imports_release(&f->imports);
-	methods_release(&f->methods);
 }
 
 const char *copy_method_name(enum copy_method m)
@@ -204,10 +203,10 @@ static int find_init(const struct finder *f, uint64_t *init, struct err *e)
 	const char *set = copy_method_name(COPY_METHOD_SET_STRING);
 	size_t found = 0;
 
-	for (size_t i = 0; i < f->methods.nr; i++) {
-		const struct method_def *m = &f->methods.all[i];
+	for (size_t i = 0; i < f->methods->nr; i++) {
+		const struct method_def *m = &f->methods->all[i];
 
-		if (strcmp(m->name, get) != 0 || !methods_named(&f->methods, m->init, set))
+		if (strcmp(m->name, get) != 0 || !methods_named(f->methods, m->init, set))
 			continue;
 		*init = m->init;
 		found++;
@@ -230,14 +229,14 @@ static void find_methods(struct finder *f, uint64_t init)
 	struct span s;
 
 	f->file = (struct span){ .start = UINT64_MAX };
-	for (size_t i = 0; i < f->methods.nr; i++)
-		if (f->methods.all[i].init == init &&
-		    !object_function_span(f->o, f->methods.all[i].vaddr, &s))
+	for (size_t i = 0; i < f->methods->nr; i++)
+		if (f->methods->all[i].init == init &&
+		    !object_function_span(f->o, f->methods->all[i].vaddr, &s))
 			extend(&f->file, &s);
 	if (!object_function_span(f->o, init, &s))
 		extend(&f->file, &s);
 	for (unsigned int i = 0; i < COPY_METHODS; i++) {
-		const struct method_def *m = methods_named(&f->methods, init, copy_method_name(i));
+		const struct method_def *m = methods_named(f->methods, init, copy_method_name(i));
 
 		f->found.method_vaddr[i] = m ? m->vaddr : 0;
 	}
@@ -250,14 +249,12 @@ static int by_vaddr(const void *a, const void *b)
 	return (x->call_vaddr > y->call_vaddr) - (x->call_vaddr < y->call_vaddr);
 }
 
-int copyfn_find(struct copyfn *out, const struct object *o, struct err *e)
+int copyfn_find(struct copyfn *out, const struct object *o, const struct methods *m, struct err *e)
 {
-	auto_release(finder_release) struct finder f = { .o = o };
+	auto_release(finder_release) struct finder f = { .o = o, .methods = m };
 	uint64_t init = 0;
-	int err = methods_find(&f.methods, o, e);
+	int err = find_init(&f, &init, e);
 
-	if (!err)
-		err = find_init(&f, &init, e);
 	if (err)
 		return err;
 	if (imports_load(&f.imports, o))

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "event/kind.h"
+#include "probe/methods.h"
 #include "target/object.h"
 #include "util/err.h"
 
@@ -65,9 +66,9 @@ struct copyfn {
 };
 
 /*
- * Looks into @o, a libruby or a static Ruby. 0, or -errno with @e set; -ENOENT: this Ruby has no
+ * Looks into @o, a libruby or a static Ruby that defines the methods @m. 0, or -errno with @e set; -ENOENT: this Ruby has no
  * IO::Buffer (3.0), or it cannot be told.
  */
-int copyfn_find(struct copyfn *out, const struct object *o, struct err *e);
+int copyfn_find(struct copyfn *out, const struct object *o, const struct methods *m, struct err *e);
 
 #endif

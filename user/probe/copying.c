@@ -53,11 +53,11 @@ void copying_init(struct copying *c, const struct ruby *r, uint32_t min_bytes)
 
 	*c = COPYING_NONE;
 	c->min_bytes = min_bytes;
-	c->has_buffer = copyfn_find(&c->buffer, &r->object, &c->why_buffer) == 0;
+	c->has_buffer = methods_find(&c->methods, &r->object, &c->why_buffer) == 0 &&
+			copyfn_find(&c->buffer, &r->object, &c->methods, &c->why_buffer) == 0;
 	err = libcopy_find(&c->lib, &r->proc, min_bytes, &c->why_lib);
 	c->has_lib = c->lib.nr_routines > 0;
 	c->has_places = !err && spares_small(c);
-	methods_find(&c->methods, &r->object, NULL);
 }
 
 void copying_inherit(struct copying *c, const struct copying *parent)
