@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# timeout: 600
+# timeout: 300
 #
 # What is said of closes is what the programs of tests/close say of themselves. CLOSE_RUBIES lists the
 # Rubies, by name or by path; what takes long is done with the first only.
@@ -9,100 +9,112 @@
 
 programs=$repo/tests/close
 
-# agrees RUBY NAME PROGRAM: the report on the trace and $tmp/truth agree. Status 2, of which nothing is
-# said, if they do but for times that a busy machine stretches.
+# agrees NAME PROGRAM: the report on the window of $tmp/truth agrees with it. Status 2, of which nothing is
+# said, if it does but for times that a busy machine stretches.
 agrees()
 {
 	# shellcheck disable=SC2046 # two numbers
-	make_report "$1, $2" $(json "$tmp/truth" '"--from %d --to %d" % (d["t0_ns"], d["t1_ns"])') || return 0
-	"$repo/tests/tools/check-close" "$3" "$tmp/truth" "$report" "$tmp/report.txt" >"$tmp/compared" 2>&1
+	make_report "$1" $(json "$tmp/truth" '"--from %d --to %d" % (d["t0_ns"], d["t1_ns"])') || return 0
+	"$repo/tests/tools/check-close" "$2" "$tmp/truth" "$report" "$tmp/report.txt" >"$tmp/compared" 2>&1
 	case $? in
-	0) ok "$1, $2: what it says of itself is reported" ;;
+	0) ok "$1: what it says of itself is reported" ;;
 	2) return 2 ;;
-	*) not_ok "$1, $2: what it says of itself is reported" "$(cat "$tmp/compared")" ;;
+	*) not_ok "$1: what it says of itself is reported" "$(cat "$tmp/compared")" ;;
 	esac
 }
 
-# close_of RUBY PROGRAM [ARGS...]: recorded from its first line on
-close_of()
+# alone RUBY PROGRAM [ARGS...]: recorded on its own from its first line on; three times at most if times
+# are imprecise
+alone()
 {
-	close_ruby=$1 close_program=$2
-	close_name=$2${3:+ $3}${4:+ $4}
-	shift 2
-	set -- -W0 "$programs/$close_program.rb" "$@"
-	case $close_ruby in
-	/*) set -- "$close_ruby" "$@" ;;
-	*) set -- "$repo/scripts/rubies" run "$close_ruby" "$@" ;;
+	alone_name="$1, $2${3:+ $3}${4:+ $4}, from its first line on" alone_program=$2
+	case $1 in
+	/*) alone_ruby=$1 ;;
+	*) alone_ruby="$repo/scripts/rubies run $1" ;;
 	esac
+	shift 2
 	for _ in 1 2 3; do
-		if ! "$GVLSCOPE" record -o "$trace" -- "$@" >"$tmp/truth" 2>"$tmp/record.err" </dev/null; then
-			not_ok "$close_ruby, $close_name: it is recorded" "$(cat "$tmp/record.err")"
+		# shellcheck disable=SC2086
+		if ! "$GVLSCOPE" record -o "$trace" -- $alone_ruby -W0 "$programs/$alone_program.rb" "$@" \
+			>"$tmp/truth" 2>"$tmp/record.err" </dev/null; then
+			not_ok "$alone_name: it is recorded" "$(cat "$tmp/record.err")"
 			return
 		fi
-		agrees "$close_ruby" "$close_name" "$close_program" && return
-		sed "s/^/# $close_ruby, $close_name: /" "$tmp/compared"
+		agrees "$alone_name" "$alone_program" && return
+		sed "s/^/# $alone_name: /" "$tmp/compared"
 	done
-	not_ok "$close_ruby, $close_name: what it says of itself is reported" "$(cat "$tmp/compared")"
+	not_ok "$alone_name: what it says of itself is reported" "$(cat "$tmp/compared")"
 }
 
-# The same with a tool that attaches when all are parked, and so has to find them on the list.
-attached()
+# together RUBY PROGRAM[:ARG...]...: the tool attaches to all of them when their threads are parked already;
+# then one after the other does its part. What is imprecise is done again, alone.
+together()
 {
-	attached_ruby=$1 attached_program=$2
-	attached_name="$2${3:+ $3}, parked before"
-	shift 2
+	together_ruby=$1
+	shift
 	export CLOSE_WAIT=1
-	start_ruby "$attached_ruby" -W0 "$programs/$attached_program.rb" "$@"
-	attached=$?
+	pids=
+	: >"$tmp/programs"
+	for run; do
+		# shellcheck disable=SC2046 # program and arguments
+		set -- $(echo "$run" | tr : ' ')
+		program=$1
+		shift
+		start_ruby "$together_ruby" -W0 "$programs/$program.rb" "$@" || continue
+		pids=$pids${pids:+,}$PID
+		echo "$PID $RUBY_OUT $program $*" >>"$tmp/programs"
+	done
 	unset CLOSE_WAIT
-	[ "$attached" = 0 ] || return
-	start_record -p "$PID" || return
-	kill -USR1 "$PID"
+	start_record -p "$pids" || return
+	while read -r pid _; do
+		kill -USR1 "$pid"
+		wait_for 60 gone "$pid"
+	done <"$tmp/programs"
 	wait_record
 	if [ "$RECORD_STATUS" != 0 ]; then
-		not_ok "$attached_ruby, $attached_name: it is recorded" "$(cat "$tmp/record.err")"
+		not_ok "$together_ruby: they are recorded" "$(cat "$tmp/record.err")"
 		return
 	fi
-	tail -n 1 "$RUBY_OUT" >"$tmp/truth"
-	agrees "$attached_ruby" "$attached_name" "$attached_program" ||
-		not_ok "$attached_ruby, $attached_name: what it says of itself is reported" "$(cat "$tmp/compared")"
+	: >"$tmp/again"
+	while read -r _ out program arguments; do
+		tail -n 1 "$out" >"$tmp/truth"
+		agrees "$together_ruby, $program${arguments:+ $arguments}" "$program" && continue
+		sed "s/^/# $together_ruby, $program${arguments:+ $arguments}: /" "$tmp/compared"
+		echo "$program $arguments" >>"$tmp/again"
+	done <"$tmp/programs"
+	while read -r program arguments; do
+		# shellcheck disable=SC2086
+		alone "$together_ruby" "$program" $arguments
+	done <"$tmp/again"
 }
 
+all='readers:10 readers:100 readers:1000 one_pipe:1000 not_waiters not_waiters:10 timing:1000 slow:stubborn
+	slow:linger slow:linger-held slow:flush foreign:threads foreign:same foreign:mixed foreign:ractors
+	orphan:raise orphan:kill orphan:timeout'
 first=
 for ruby in ${CLOSE_RUBIES:-3.1 3.3 3.4}; do
 	case $ruby in
-	/*) ;;
-	*)
-		if ! why=$("$repo/scripts/rubies" has "$ruby" 2>&1); then
-			skip "ruby $ruby" "${why#*skipped: }"
-			continue
-		fi
-		attached "$ruby" readers 100
-		attached "$ruby" not_waiters 10
+	/*)
+		for run in $all; do
+			# shellcheck disable=SC2046 # program and arguments
+			alone "$ruby" $(echo "$run" | tr : ' ')
+		done
+		continue
 		;;
 	esac
-	for n in ${CLOSE_READERS:-10 100 1000}; do
-		close_of "$ruby" readers "$n"
-		close_of "$ruby" one_pipe "$n"
-	done
-	close_of "$ruby" not_waiters
-	close_of "$ruby" not_waiters 10
-	close_of "$ruby" timing 1000
-	for kind in stubborn linger linger-held flush 'many 5000'; do
-		# shellcheck disable=SC2086
-		close_of "$ruby" slow $kind
-	done
-	for kind in threads same mixed ractors; do
-		close_of "$ruby" foreign "$kind"
-	done
-	for kind in raise kill timeout; do
-		close_of "$ruby" orphan "$kind"
-	done
+	if ! why=$("$repo/scripts/rubies" has "$ruby" 2>&1); then
+		skip "ruby $ruby" "${why#*skipped: }"
+		continue
+	fi
+	# shellcheck disable=SC2086
+	together "$ruby" $all
+	alone "$ruby" readers 10
+	alone "$ruby" foreign threads
 	if [ -z "$first" ]; then
 		first=$ruby
-		close_of "$ruby" readers 5000
-		close_of "$ruby" one_pipe 5000
-		close_of "$ruby" timing 10000
+		alone "$ruby" readers 5000
+		alone "$ruby" timing 10000
+		alone "$ruby" slow many 5000
 	fi
 done
 done_testing

@@ -16,11 +16,11 @@ def now_ns
   Process.clock_gettime(Process::CLOCK_MONOTONIC, :nanosecond)
 end
 
-def wait_until(what, seconds = 60)
+def wait_until(what, seconds = 60, nap: 0.001)
   deadline = now_ns + seconds * 1_000_000_000
   until yield
     abort "#{$0}: #{what}: not within #{seconds} s" if now_ns > deadline
-    sleep 0.001
+    sleep nap
   end
 end
 
@@ -61,7 +61,7 @@ def ready
   go = !ENV["CLOSE_WAIT"]
   trap("USR1") { go = true }
   $stderr.puts "READY #{$$}"
-  wait_until("SIGUSR1") { go }
+  wait_until("SIGUSR1", 300, nap: 0.05) { go }
   now_ns
 end
 

@@ -54,15 +54,16 @@ when "stubborn"
   end
   settle(readers)
   computing = 0
-  3.times do
-    Thread.new do
-      computing += 1
-      x = 0
-      x += 1 while true
+  close_all(pipes.map(&:first), cost_is: "wait", at_least_ns: SLOW_NS, visited: VM_WIDE ? 3 : 2, matched: 2) do
+    3.times do
+      Thread.new do
+        computing += 1
+        x = 0
+        x += 1 while true
+      end
     end
+    wait_until("threads compute") { computing == 3 }
   end
-  wait_until("threads compute") { computing == 3 }
-  close_all(pipes.map(&:first), cost_is: "wait", at_least_ns: SLOW_NS, visited: VM_WIDE ? 3 : 2, matched: 2)
 when "linger"
   close_all([lingering], cost_is: "syscall", at_least_ns: 900_000_000, held: false, visited: 0, matched: 0)
 when "linger-held"

@@ -21,7 +21,10 @@ struct closing {
 /* Looks for the scan in @r's code. Nothing is placed. */
 void closing_init(struct closing *c, const struct ruby *r);
 
-/* What the programs have to know of it; the rest of @cfg stays. */
+/*
+ * What the programs have to know of it; the rest of @cfg stays. Where nothing was found, that is just
+ * where Ruby's structures have what they read.
+ */
 void closing_configure(const struct closing *c, const struct ruby *r, struct target_cfg *cfg);
 
 /* 0, or -errno with @e set and nothing placed. */

@@ -43,8 +43,7 @@ void extras_configure(const struct extras *x, const struct ruby *r, struct targe
 	cfg->thread_status = r->layout.thread_status;
 	if (x->measures & MEASURE_BLOCK)
 		cfg->flags |= TARGET_BLOCK;
-	if (x->measures & MEASURE_CLOSE)
-		closing_configure(&x->closing, r, cfg);
+	closing_configure(&x->closing, r, cfg);
 	if (x->measures & MEASURE_COPY)
 		copying_configure(&x->copying, r, cfg);
 }

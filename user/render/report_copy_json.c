@@ -67,6 +67,6 @@ json_t *report_copy_json(const struct report *r)
 	for (size_t i = 0; sites && i < c->nr_sites; i++)
 		json_array_append_new(list, site(r, sites[i]));
 	free(sites);
-	return json_pack("{s:o, s:o, s:o, s:o, s:o}", "held", sum(c, true), "released", sum(c, false),
-			 "tallied", json_number(c->tallied), "by", list, "sampled", sampled(r));
+	return json_pack("{s:o, s:o, s:o, s:o, s:o*}", "held", sum(c, true), "released", sum(c, false),
+			 "tallied", json_number(c->tallied), "by", list, "sampled", c->ticks ? sampled(r) : NULL);
 }
