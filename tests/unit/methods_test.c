@@ -158,7 +158,7 @@ static void a_file_without_methods_has_none(void **state)
 	(void)state;
 	assert_int_equal(methods_find(&m, &other, NULL), 0);
 	assert_int_equal(m.nr, 0);
-	assert_int_equal(copyfn_find(&c, &other, NULL), -ENOENT);
+	assert_int_equal(copyfn_find(&c, &other, &m, NULL), -ENOENT);
 }
 
 static const struct copy_site *check_site(const struct copyfn *c, const char *call,
@@ -182,10 +182,12 @@ static void copies_are_found_from_the_methods_on(void **state)
 {
 	const uint32_t both = 1u << COPY_METHOD_COPY | 1u << COPY_METHOD_SET_STRING;
 	const struct copy_site *s;
+	auto_release(methods_release) struct methods m = { 0 };
 	struct copyfn c;
 
 	(void)state;
-	assert_int_equal(copyfn_find(&c, &self, NULL), 0);
+	assert_int_equal(methods_find(&m, &self, NULL), 0);
+	assert_int_equal(copyfn_find(&c, &self, &m, NULL), 0);
 	assert_int_equal(c.method_vaddr[COPY_METHOD_COPY], vaddr(io_copy));
 	assert_int_equal(c.method_vaddr[COPY_METHOD_INITIALIZE_COPY], 0);
 	assert_int_equal(c.nr, 5);
@@ -205,10 +207,12 @@ static void copies_are_found_from_the_methods_on(void **state)
 
 static void a_method_whose_copies_cannot_all_be_probed_is_named(void **state)
 {
+	auto_release(methods_release) struct methods m = { 0 };
 	struct copyfn c;
 
 	(void)state;
-	assert_int_equal(copyfn_find(&c, &self, NULL), 0);
+	assert_int_equal(methods_find(&m, &self, NULL), 0);
+	assert_int_equal(copyfn_find(&c, &self, &m, NULL), 0);
 	assert_int_equal(c.unseen, 1u << COPY_METHOD_RESIZE);
 }
 
