@@ -162,11 +162,16 @@ static void close_watches(struct tracee *te)
 	}
 }
 
+/* Placing takes a while: what was told meanwhile may need its process alive to be understood. */
 static int place(struct tracee *te, struct uprobes *u, enum site_state state, uint32_t generation,
 		 struct err *e)
 {
-	return tracer_probe_sites(te->tracer, u, te->pid, te->ruby.object.open_path, te->sites,
-				  te->nr_sites, state, generation, e);
+	int err = tracer_probe_sites(te->tracer, u, te->pid, te->ruby.object.open_path, te->sites,
+				     te->nr_sites, state, generation, e);
+
+	if (te->source != SOURCE_NONE)
+		tracer_drain(te->tracer);
+	return err;
 }
 
 /*
