@@ -18,10 +18,13 @@ NAP = 0.003
 
 # What Ruby 3.1 sleeps in, with the descriptor it waits for signals at; from 3.2 on a condition variable.
 # (3.1 only empties the eventfd where the wake-up has come already: thread_pthread.c, rb_sigwait_sleep.)
-SLEEP = RUBY_VERSION < "3.2" ? { call: %w[ppoll futex read], file: %w[eventfd none] } : { call: %w[futex], file: %w[none] }
+SLEEP = if RUBY_VERSION < "3.2"
+          { call: %w[ppoll futex read], file: %w[eventfd none] }
+        else
+          { call: %w[futex], file: %w[none] }
+        end
 
 $sections = []
-$only = ARGV
 $peers = {}
 
 # Starts a process that yields the numbers of the main thread's blocks to come, each when it has begun.
@@ -101,7 +104,9 @@ def write_pipe
   w.nonblock = false
   page = "x" * 4096
   go = peer { r.sysread(4096) }
-  section("write to a full pipe", regions(COUNT, "write", "pipe"), go: go) { COUNT.times { w.syswrite(page) } }
+  section("write to a full pipe", regions(COUNT, "write", "pipe"), go: go) do
+    COUNT.times { w.syswrite(page) }
+  end
 end
 
 def read_socket
@@ -121,7 +126,9 @@ def accept_socket
   server.nonblock = false
   kept = []
   go = peer { kept << TCPSocket.new("127.0.0.1", server.addr[1]) }
-  section("accept", regions(COUNT, %w[accept4 accept], "socket"), go: go) { COUNT.times { kept << server.accept } }
+  section("accept", regions(COUNT, %w[accept4 accept], "socket"), go: go) do
+    COUNT.times { kept << server.accept }
+  end
 end
 
 def read_tty
@@ -199,7 +206,9 @@ def queues
 end
 
 def joins
-  section("join of a thread that has yet to run", sleeps(COUNT, "cpu")) { COUNT.times { Thread.new { nil }.join } }
+  section("join of a thread that has yet to run", sleeps(COUNT, "cpu")) do
+    COUNT.times { Thread.new { nil }.join }
+  end
 end
 
 def selects
@@ -245,8 +254,8 @@ def short_ones
   end
 end
 
-ALL = %i[read_pipe poll_pipe write_pipe read_socket recv_socket accept_socket read_tty lock_files open_fifos wait_child naps
-         condition queues joins selects waits_readable resolves deflates short_ones].freeze
+ALL = %i[read_pipe poll_pipe write_pipe read_socket recv_socket accept_socket read_tty lock_files open_fifos
+         wait_child naps condition queues joins selects waits_readable resolves deflates short_ones].freeze
 
 t0 = ready
 GC.start

@@ -46,7 +46,8 @@ def settle(threads)
   Process.wait(fork do
     2.times do
       wait_until("tasks sleep") do
-        Dir.children("/proc/#{parent}/task").all? { |tid| tid.to_i == parent || task_state(parent, tid) == "S" }
+        others = Dir.children("/proc/#{parent}/task").map(&:to_i) - [parent]
+        others.all? { |tid| task_state(parent, tid) == "S" }
       end
     end
     exit!(0)

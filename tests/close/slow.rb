@@ -54,7 +54,8 @@ when "stubborn"
   end
   settle(readers)
   computing = 0
-  close_all(pipes.map(&:first), cost_is: "wait", at_least_ns: SLOW_NS, visited: VM_WIDE ? 3 : 2, matched: 2) do
+  facts = { cost_is: "wait", at_least_ns: SLOW_NS, visited: VM_WIDE ? 3 : 2, matched: 2 }
+  close_all(pipes.map(&:first), facts) do
     3.times do
       Thread.new do
         computing += 1
@@ -69,8 +70,8 @@ when "linger"
 when "linger-held"
   socket = lingering
   socket.autoclose = false
-  close_all([IO.for_fd(socket.fileno, "r")], cost_is: "syscall", at_least_ns: 900_000_000, held: true, visited: 0,
-                                             matched: 0)
+  reading = IO.for_fd(socket.fileno, "r")
+  close_all([reading], cost_is: "syscall", at_least_ns: 900_000_000, held: true, visited: 0, matched: 0)
 when "flush"
   r, w = IO.pipe
   fill(w)
