@@ -3,7 +3,8 @@
 # timeout: 300
 #
 # What is said of closes is what the programs of tests/close say of themselves. CLOSE_RUBIES lists the
-# Rubies, by name or by path; what takes long is done with the first only.
+# Rubies, by name or by path; what takes long, and what all
+# do alike, is done with the first only.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/record.sh"
 
@@ -88,14 +89,14 @@ together()
 	done <"$tmp/again"
 }
 
-all='readers:10 readers:100 readers:1000 one_pipe:1000 not_waiters not_waiters:10 timing:1000 slow:stubborn
-	slow:linger slow:linger-held slow:flush foreign:threads foreign:same foreign:mixed foreign:ractors
-	orphan:raise orphan:kill orphan:timeout'
+some='readers:100 readers:1000 one_pipe:1000 not_waiters:10 timing:1000 slow:stubborn slow:linger
+	foreign:threads foreign:same foreign:ractors orphan:kill orphan:timeout'
+more='not_waiters slow:linger-held slow:flush foreign:mixed orphan:raise'
 first=
 for ruby in ${CLOSE_RUBIES:-3.1 3.3 3.4}; do
 	case $ruby in
 	/*)
-		for run in $all; do
+		for run in $some $more; do
 			# shellcheck disable=SC2046 # program and arguments
 			alone "$ruby" $(echo "$run" | tr : ' ')
 		done
@@ -106,8 +107,9 @@ for ruby in ${CLOSE_RUBIES:-3.1 3.3 3.4}; do
 		skip "ruby $ruby" "${why#*skipped: }"
 		continue
 	fi
+	[ -z "$first" ] || more=
 	# shellcheck disable=SC2086
-	together "$ruby" $all
+	together "$ruby" $some $more
 	alone "$ruby" readers 10
 	alone "$ruby" foreign threads
 	if [ -z "$first" ]; then

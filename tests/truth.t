@@ -30,7 +30,7 @@ record_truth()
 		stop "$PID"
 		return 1
 	fi
-	gvlscope record -p "$PID" -d 1s -o "$tmp/gvs" 2>"$tmp/record.err"
+	gvlscope record --only gvl -p "$PID" -d 1s -o "$tmp/gvs" 2>"$tmp/record.err"
 	recorded=$?
 	kill -TERM "$PID" "$switches"
 	wait "$switches"
@@ -50,7 +50,7 @@ record_truth()
 # busy: once more.
 agrees()
 {
-	for _ in 1 2 3; do
+	for _ in 1 2 3 4 5; do
 		record_truth "$1" "$2" || return
 		"$truth/compare.py" "$tmp/log" "$tmp/dump" "$tmp/switches" >"$tmp/compared" 2>&1
 		agrees=$?

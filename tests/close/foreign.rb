@@ -94,7 +94,9 @@ end
 list = kind == "mixed" ? 2 * ROUNDS : ROUNDS
 foreign = kind == "same" ? 0 : ROUNDS
 own = list - foreign
-sleep 0.5 # a tool may read who was where from a process that is there still
+# A tool reads who was where from a process that is there still. (Others wake this thread: above.)
+stays_until = now_ns + 500_000_000
+sleep 0.1 while now_ns < stays_until
 # Each pair of closes finds the list shorter by one round: by its reading end, before its writing end.
 truth(t0, t1, closes: VM_WIDE ? 2 * ROUNDS : ROUNDS, visited: VM_WIDE ? list * ROUNDS : own,
               matched: VM_WIDE ? list : own, foreign: VM_WIDE ? foreign : 0, file: File.expand_path(__FILE__),
