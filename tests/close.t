@@ -1,10 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# timeout: 300
+# timeout: 600
 #
 # What is said of closes is what the programs of tests/close say of themselves. CLOSE_RUBIES lists the
-# Rubies, by name or by path; what takes long, and what all
-# do alike, is done with the first only.
+# Rubies, by name or by path; what takes long, and what all do alike, is done with the first only.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/record.sh"
 
