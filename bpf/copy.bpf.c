@@ -87,6 +87,22 @@ static __always_inline __u8 size_slot(__u64 bytes)
 	return slot;
 }
 
+static __always_inline void copy_tell(const struct self *me, const struct copy_state *c, __u64 dur_ns)
+{
+	struct rec *r = rec_reserve(me->t->id, EVENT_COPY);
+
+	if (!r)
+		return;
+	r->thread = c->function;
+	r->tid = me->key.tid;
+	lock_of(me->t, me->s, &r->lock);
+	r->flags = c->flags;
+	r->dur_ns = dur_ns;
+	r->count = c->bytes;
+	r->nr = c->bytes >> 32;
+	bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
+}
+
 static __always_inline void copy_begin(const struct self *me, __u64 bytes, __u8 flags)
 {
 	struct copy_state c = { .bytes = bytes, .function = method_function(me) };
@@ -94,11 +110,15 @@ static __always_inline void copy_begin(const struct self *me, __u64 bytes, __u8 
 	c.flags = flags | (me->is_owner ? COPY_HELD : 0);
 	if (bytes < me->t->copy_min) {
 		struct tally_key key = {
-			.function = c.function, .target = me->t->id, .kind = TALLY_COPY, .flags = c.flags,
-			.slot = size_slot(bytes),
+			.function = c.function, .target = me->t->id, .kind = TALLY_COPY,
+			.flags = c.flags & ~COPY_UNTIMED, .slot = size_slot(bytes),
 		};
 
 		tally_add(&key, bytes);
+		return;
+	}
+	if (flags & COPY_UNTIMED) {
+		copy_tell(me, &c, 0);
 		return;
 	}
 	c.start_ns = bpf_ktime_get_ns();
@@ -109,22 +129,10 @@ static __always_inline void copy_begin(const struct self *me, __u64 bytes, __u8 
 static __always_inline int copy_end(const struct self *me, __u8 origin)
 {
 	struct copy_state *c = bpf_map_lookup_elem(&copies, &me->key);
-	__u64 now = bpf_ktime_get_ns();
-	struct rec *r;
 
 	if (!c || (c->flags & COPY_ORIGIN) != origin)
 		return 0;
-	r = rec_reserve(me->t->id, EVENT_COPY);
-	if (r) {
-		r->thread = c->function;
-		r->tid = me->key.tid;
-		lock_of(me->t, me->s, &r->lock);
-		r->flags = c->flags;
-		r->dur_ns = now - c->start_ns;
-		r->count = c->bytes;
-		r->nr = c->bytes >> 32;
-		bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
-	}
+	copy_tell(me, c, bpf_ktime_get_ns() - c->start_ns);
 	bpf_map_delete_elem(&copies, &me->key);
 	return 0;
 }

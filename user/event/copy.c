@@ -65,13 +65,19 @@ int copies_add(struct copies *c, const struct event *ev, uint64_t function, cons
 
 	if (!is_inside(c, ev->ts_ns - ev->dur_ns))
 		return 0;
-	s = site(c, function, ev->flags);
-	if (!s || dist_add(&s->ns, ev->dur_ns))
+	s = site(c, function, ev->flags & ~COPY_UNTIMED);
+	if (!s)
 		return -ENOMEM;
 	s->count++;
 	s->bytes += bytes;
-	s->timed_bytes += bytes;
 	s->sizes[slot_of(bytes)]++;
+	if (ev->flags & COPY_UNTIMED) {
+		c->tallied++;
+		return 0;
+	}
+	s->timed_bytes += bytes;
+	if (dist_add(&s->ns, ev->dur_ns))
+		return -ENOMEM;
 	if (ev->flags & COPY_HELD)
 		s->blame_ns += waited_meanwhile(l, ev->ts_ns - ev->dur_ns, ev->ts_ns);
 	return 0;

@@ -38,7 +38,7 @@ struct copies {
 	size_t nr_sampled;
 	uint64_t ticks;			/* that found an owner running */
 	uint64_t copy_ticks;		/* ... in a routine that copies */
-	uint64_t tallied;		/* copies too small to have been told with their time */
+	uint64_t tallied;		/* copies without a time: small ones, and get_string */
 };
 
 void copies_init(struct copies *c, const struct lock_window *w);

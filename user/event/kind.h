@@ -60,6 +60,7 @@ enum copy_flag {
 	COPY_ORIGIN = COPY_BUFFER,
 	COPY_OP_SHIFT = 2,
 	COPY_OP = 3 << COPY_OP_SHIFT,	/* enum copy_op */
+	COPY_UNTIMED = 1 << 4,		/* its end is not seen: dur_ns means nothing */
 };
 
 enum copy_op {

@@ -92,6 +92,12 @@ void copying_configure(const struct copying *c, const struct ruby *r, struct tar
 	}
 }
 
+/* A new String may raise (no memory), and a return probe must not be left by that. */
+static bool is_untimed(const struct copy_site *s)
+{
+	return s->is_tail && s->op == COPY_STRING;
+}
+
 /* A call in tail position returns to the caller's caller: a return probe at the jump takes that. */
 static void place_buffer(struct copying *c, struct tracer *t, const struct ruby *r)
 {
@@ -102,7 +108,10 @@ static void place_buffer(struct copying *c, struct tracer *t, const struct ruby 
 		const struct copy_site *s = &c->buffer.sites[i];
 
 		batch_add(&enter, s->call_offset,
-			  COPY_COOKIE(insn_reg_slot(s->len_reg), s->op << COPY_OP_SHIFT));
+			  COPY_COOKIE(insn_reg_slot(s->len_reg),
+				      s->op << COPY_OP_SHIFT | (is_untimed(s) ? COPY_UNTIMED : 0)));
+		if (is_untimed(s))
+			continue;
 		if (s->is_tail)
 			batch_add(&tail, s->call_offset, 0);
 		else
