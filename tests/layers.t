@@ -8,11 +8,12 @@
 allowed='util: util
 event: event stat util
 stat: stat util
+ref: ref stat util
 trace: trace event util
 target: target util
-probe: probe target event util bpf
+probe: probe ref target event util bpf
 render: render event stat util
-cmd: cmd probe target trace event stat render util'
+cmd: cmd probe target trace ref event stat render util'
 
 for dir in user/*/; do
 	name=$(basename "$dir")
