@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # make            the program, .build/gvlscope
 # make check      all tests
-# make fuzz       one minute of each fuzzer on the kept corpus (FUZZ_SECONDS=60)
+# make fuzz       one minute of each fuzzer on the kept corpus (FUZZ_SECONDS=60, FUZZ_SEED=1; 0: any)
 # make WERROR=    warnings do not stop the build
 
 B := .build

@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# again: its times are compared with the program's own clocks
 #
 # What is said of blocking regions is what tests/block/regions.rb says of itself, section by section.
 # BLOCK_RUBIES lists the Rubies, by name or by path.

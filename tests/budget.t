@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# again: a stall of the machine makes a share of time larger
 # --budget bounds what tracing costs, and the report says how much of the time was seen.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/record.sh"

@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# again: its times are compared with the program's own clocks
 # timeout: 300
 #
 # Programs whose answer is known, as they print it themselves: shared/cases, those on the lock. They

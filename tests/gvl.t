@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# again: its times are compared with the program's own clocks
 # timeout: 300
 #
 # What is said of the lock of real Rubies whose answer is known from outside.

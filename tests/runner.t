@@ -59,6 +59,18 @@ E
 sums 'a test that leaves a process behind fails' '1 passed, 1 failed, 0 skipped, status 1' <<'E'
 echo 1..1; echo ok 1 - a; sleep 61 &
 E
+sums 'what compares times is tried again: the second time counts' '2 passed, 0 failed, 0 skipped, status 0' <<E
+# again: a stall
+echo 1..2; echo ok 1 - a
+if [ -e "$tmp/second" ]; then echo ok 2 - b; else echo not ok 2 - b; fi
+: >"$tmp/second"
+E
+has 'the first time is shown' "$tmp/out" '^     FAIL it.t: b$'
+has 'and why there is another' "$tmp/out" '^again it.t: a stall$'
+sums 'what fails again fails' '1 passed, 1 failed, 0 skipped, status 1' <<'E'
+# again: a stall
+echo 1..2; echo ok 1 - a; echo not ok 2 - b
+E
 "$repo/tests/run" "$tmp/none" >"$tmp/out" 2>&1
 is 'a missing file fails' "$(tail -n 1 "$tmp/out"), status $?" \
 	'0 passed, 1 failed, 0 skipped, status 1'

@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# again: it compares times of many processes on few CPUs
 #
 # Many threads, many events.
 . "$(dirname "$0")/lib.sh"

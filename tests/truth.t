@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# again: its times are compared with the program's own clocks
 # timeout: 600
 #
 # What the trace says of the lock is what Ruby itself says of it: tests/truth/compare.py.

@@ -250,6 +250,43 @@ static void an_object_that_is_not_linked_is_refused(void **state)
 	assert_int_equal(e.reason, REASON_ELF);
 }
 
+static void another_machines_byte_order_is_refused(void **state)
+{
+	auto_close int fd = -1;
+	char bytes[FIXTURE_MAX];
+	size_t n = fixture_bytes("layout_new", bytes);
+	struct layout l;
+	struct err e;
+
+	(void)state;
+	bytes[EI_DATA] = ELFDATA2MSB;
+	assert_int_not_equal(layout_from_dwarf(&l, memory_file(&fd, bytes, n), &e), 0);
+	assert_int_equal(e.reason, REASON_ELF);
+}
+
+/* libdw takes .debug_str.dwo for .debug_str: its last name must end, too. */
+static void names_of_split_dwarf_must_end(void **state)
+{
+	auto_close int fd = -1;
+	char bytes[FIXTURE_MAX];
+	size_t n = fixture_bytes("layout_new", bytes);
+	const Elf64_Ehdr *ehdr = (const void *)bytes;
+	const Elf64_Shdr *sh = (const void *)(bytes + ehdr->e_shoff);
+	char *names = bytes + sh[ehdr->e_shstrndx].sh_offset;
+	struct layout l;
+	struct err e;
+
+	(void)state;
+	for (size_t i = 0; i < ehdr->e_shnum; i++) {
+		if (strcmp(names + sh[i].sh_name, ".debug_aranges") != 0)
+			continue;
+		memcpy(names + sh[i].sh_name, ".debug_str.dwo", strlen(".debug_str.dwo"));
+		bytes[sh[i].sh_offset + sh[i].sh_size - 1] = 'x';
+	}
+	assert_int_equal(layout_from_dwarf(&l, memory_file(&fd, bytes, n), &e), -EINVAL);
+	assert_non_null(strstr(e.msg, "damaged section .debug_str.dwo"));
+}
+
 static void a_file_cut_anywhere_is_refused(void **state)
 {
 	char bytes[FIXTURE_MAX];
@@ -377,6 +414,8 @@ int main(void)
 		cmocka_unit_test(no_dwarf_is_said_so),
 		cmocka_unit_test(dwarf_compressed_the_old_way_is_refused),
 		cmocka_unit_test(an_object_that_is_not_linked_is_refused),
+		cmocka_unit_test(another_machines_byte_order_is_refused),
+		cmocka_unit_test(names_of_split_dwarf_must_end),
 		cmocka_unit_test(a_file_cut_anywhere_is_refused),
 		cmocka_unit_test(only_exact_versions_are_in_the_table),
 		cmocka_unit_test(the_table_has_the_known_offsets),

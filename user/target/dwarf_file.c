@@ -18,6 +18,14 @@ void dwarf_file_release(struct dwarf_file *f)
 	*f = (struct dwarf_file){ .fd = -1 };
 }
 
+/* Is the section called @name, or as split DWARF calls it, which libdw takes for the same? */
+static bool is_called(const char *name, const char *want)
+{
+	size_t n = strlen(want);
+
+	return strncmp(name, want, n) == 0 && (name[n] == '\0' || strcmp(name + n, ".dwo") == 0);
+}
+
 /*
  * A section's part in DWARF. libdw takes names as far as they go, so the sections that hold them
  * must end with a NUL; .debug_info does so anyway, with the end of the last unit's children.
@@ -35,7 +43,7 @@ static int check_section(Elf_Scn *scn, const char *name, bool *has_info, const c
 		*problem = "parts of its DWARF are in another file (dwz -m)";
 	if (strncmp(name, ".zdebug", strlen(".zdebug")) == 0)
 		*problem = "its DWARF is compressed in the old way (.zdebug)";
-	while (i < ARRAY_LEN(with_names) && strcmp(name, with_names[i]) != 0)
+	while (i < ARRAY_LEN(with_names) && !is_called(name, with_names[i]))
 		i++;
 	if (i == ARRAY_LEN(with_names))
 		return 0;
@@ -93,6 +101,9 @@ int dwarf_file_open(struct dwarf_file *f, const char *path, struct err *e)
 		f->elf = elf_begin(f->fd, ELF_C_READ, NULL);
 	if (!f->elf || elf_kind(f->elf) != ELF_K_ELF || !gelf_getehdr(f->elf, &ehdr))
 		return err_set(e, REASON_ELF, -EINVAL, "%s: not an ELF file", path);
+	if (ehdr.e_ident[EI_CLASS] != ELFCLASS64 || ehdr.e_ident[EI_DATA] != ELFDATA2LSB)
+		return err_set(e, REASON_ELF, -ENOTSUP, "%s: not of a 64-bit little-endian machine",
+			       path);	/* libelf would have to convert what may be damaged */
 	if (ehdr.e_type == ET_REL)
 		return err_set(e, REASON_ELF, -ENOTSUP, "%s: an object that is not linked", path);
 	r = check_sections(f->elf, path, e);
