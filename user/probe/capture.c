@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "probe/intake.h"
 #include "util/clock.h"
@@ -12,6 +13,7 @@
 enum {
 	TICK_MS = 50,
 	TICK_BUSY_MS = 10,		/* learning, checking, or under a budget */
+	BUDGET_NICE = -10,		/* who ends windows must not queue behind those it measures */
 	PAUSE_HITS = 100,		/* of candidates in a pause, before they are taken out */
 	PENDING_MAX = 64,		/* processes seen to fork or exec, not yet taken in */
 };
@@ -372,6 +374,8 @@ enum capture_end capture_run(struct capture *c, uint64_t duration_ns, int stop_f
 {
 	uint64_t deadline = duration_ns ? clock_now_ns() + duration_ns : UINT64_MAX;
 
+	if (c->opt.budget > 0)
+		setpriority(PRIO_PROCESS, 0, BUDGET_NICE);	/* where it may not, windows end late */
 	for (;;) {
 		struct pollfd fds[2] = {
 			{ .fd = tracer_ring_fd(c->tracer), .events = POLLIN },
