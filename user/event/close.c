@@ -94,8 +94,9 @@ static int count_scan(struct closes *c, const struct close_one *one)
 	return dist_add(&c->matched, one->matched);
 }
 
-int closes_scan(struct closes *c, const struct event *ev, uint64_t thread, uint64_t visited)
+int closes_scan(struct closes *c, const struct event *ev, const struct lock *l, uint64_t visited)
 {
+	const struct thread *owner = l && l->phase == LOCK_SEEN ? l->hold.owner : NULL;
 	struct close_one *one = open_of(c, ev->target, ev->tid);
 
 	if (one)
@@ -105,8 +106,9 @@ int closes_scan(struct closes *c, const struct event *ev, uint64_t thread, uint6
 		return -ENOMEM;
 	*one = (struct close_one){
 		.start_ns = ev->ts_ns - ev->dur_ns, .scan_ns = ev->dur_ns, .total_ns = ev->dur_ns,
-		.visited = visited, .thread = thread, .matched = ev->nr, .tid = ev->tid, .fd = ev->fd,
-		.target = ev->target, .flags = ev->flags,
+		.visited = visited, .thread = owner ? owner->addr : 0, .matched = ev->nr, .tid = ev->tid,
+		.fd = ev->fd, .target = ev->target, .flags = ev->flags, .switches = c->switches,
+		.nr_queued = owner ? l->nr_queued : 0,
 	};
 	if (map_put(&c->open, key_of(ev->target, ev->tid), (uint64_t)one)) {
 		free(one);
@@ -135,11 +137,15 @@ int closes_call(struct closes *c, const struct event *ev)
 	between = start > scan_end ? start - scan_end : 0;
 	one->wait_ns = one->matched ? between : 0;
 	one->call_ns = ev->dur_ns;
+	one->call_flags = ev->flags;
+	one->switches = c->switches - one->switches;
 	one->total_ns = ev->ts_ns > one->start_ns ? ev->ts_ns - one->start_ns : 0;
 	if (is_inside(c, one->start_ns)) {
 		c->other_ns += one->matched ? 0 : between;
 		c->held_ns += ev->flags & CLOSE_HELD ? ev->dur_ns : 0;
 		rank(c, one);
+		if (c->each)
+			c->each(c->arg, one);
 		if (dist_add(&c->wait, one->wait_ns) || dist_add(&c->call, one->call_ns) ||
 		    dist_add(&c->total, one->total_ns))
 			err = -ENOMEM;

@@ -23,11 +23,14 @@ struct close_one {
 	uint64_t scan_ns, wait_ns, call_ns, total_ns;
 	uint64_t visited;		/* WAITERS_UNKNOWN: not known */
 	uint64_t thread;		/* rb_thread_t, 0: not known */
+	uint64_t switches;		/* changes of locks and queues from scan to close(2): traps */
+	uint64_t nr_queued;		/* for the lock, when the scan ended */
 	uint32_t matched;
 	uint32_t tid;
 	int32_t fd;
 	uint16_t target;
 	uint8_t flags;			/* enum scan_flag */
+	uint8_t call_flags;		/* enum close_flag */
 };
 
 /* Threads that were interrupted although they waited in another IO object than the one closed. */
@@ -38,6 +41,9 @@ struct close_place {
 
 struct closes {
 	struct lock_window window;
+	void (*each)(void *arg, const struct close_one *one);	/* NULL, or told of each that is over */
+	void *arg;
+	uint64_t switches;		/* counted by who owns this: see struct close_one */
 	struct map open;		/* by target and tid: struct close_one, heap */
 	uint64_t count;			/* scans */
 	uint64_t per_io;		/* ... of an IO's own list (4.0) */
@@ -59,10 +65,10 @@ void closes_init(struct closes *c, const struct lock_window *w);
 void closes_release(struct closes *c);
 
 /*
- * EVENT_SCAN of a thread (rb_thread_t, 0: not known) that visited so many waiters, EVENT_CLOSE, EVENT_CLOSER,
+ * EVENT_SCAN of the owner of @l (NULL: not known) that visited so many waiters, EVENT_CLOSE, EVENT_CLOSER,
  * EVENT_FOREIGN. 0 or -ENOMEM.
  */
-int closes_scan(struct closes *c, const struct event *ev, uint64_t thread, uint64_t visited);
+int closes_scan(struct closes *c, const struct event *ev, const struct lock *l, uint64_t visited);
 int closes_call(struct closes *c, const struct event *ev);
 int closes_place(struct closes *c, const struct event *ev);
 

@@ -223,11 +223,10 @@ static int add_scan(struct profile *p, const struct event *ev)
 {
 	struct profile_target *target = target_get(p, ev->target);
 	const struct lock *l = ev->lock < p->nr_locks ? p->locks[ev->lock] : NULL;
-	const struct thread *owner = l && l->phase == LOCK_SEEN ? l->hold.owner : NULL;
 
 	if (!target)
 		return -ENOMEM;
-	return closes_scan(&p->closes, ev, owner ? owner->addr : 0, waiters_scan(&target->waiters, ev));
+	return closes_scan(&p->closes, ev, l, waiters_scan(&target->waiters, ev));
 }
 
 /* Addresses of user space have 47 bits, or 56 where asked for, which nobody's libraries do. */
@@ -335,6 +334,7 @@ static int add_life(struct profile *p, const struct event *ev)
 
 static int add(struct profile *p, const struct event *ev)
 {
+	p->closes.switches += ev->kind == EVENT_OWNER || ev->kind == EVENT_QUEUE;
 	switch (ev->kind) {
 	case EVENT_LOCK:
 		return add_lock(p, ev);
