@@ -2,13 +2,11 @@
 #include "render/report.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <getopt.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "cmd/cmd.h"
-#include "trace/trace.h"
+#include "cmd/input.h"
 #include "util/parse.h"
 #include "util/scope.h"
 
@@ -119,36 +117,9 @@ static int parse(struct report_options *o, int argc, char **argv, struct err *e)
 	return 0;
 }
 
-/* A descriptor of the caller's, or -errno with @e set. */
-static int open_trace(const char *path, struct err *e)
+static int add_event(void *profile, const struct event *ev, struct err *e)
 {
-	bool is_stdin = strcmp(path, "-") == 0;
-	int fd = is_stdin ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3) :
-		 open(path, O_RDONLY | O_CLOEXEC);
-	struct stat st;
-
-	if (fd < 0 || fstat(fd, &st))
-		return err_set(e, REASON_TRACE_OPEN, -errno, "%s: %s", path, strerror(errno));
-	if (S_ISDIR(st.st_mode) || (is_stdin && isatty(fd))) {
-		close(fd);
-		return err_set(e, REASON_TRACE_OPEN, -EISDIR, "%s: %s", path,
-			       is_stdin ? "standard input is a terminal" : strerror(EISDIR));
-	}
-	return fd;
-}
-
-static int read_events(struct trace_reader *r, struct profile *p, struct err *e)
-{
-	struct event ev;
-	int got;
-
-	while ((got = trace_read(r, &ev, e)) == 1) {
-		int err = profile_add(p, &ev, e);
-
-		if (err)
-			return err;
-	}
-	return got ? got : profile_finish(p, e);
+	return profile_add(profile, ev, e);
 }
 
 static bool is_bold_wanted(void)
@@ -171,29 +142,23 @@ static int print(const struct report_options *o, const struct report *r, struct 
 	}
 }
 
-static void scope_reader(struct trace_reader **r)
-{
-	trace_reader_free(*r);
-}
-
 static int report(const struct report_options *o, struct err *e)
 {
-	auto_close int fd = open_trace(o->path, e);
-	auto_release(scope_reader) struct trace_reader *reader = NULL;
+	auto_release(input_close) struct input in = { .fd = -1 };
 	auto_release(profile_release) struct profile profile;
 	auto_release(report_release) struct report r = { 0 };
 	int err;
 
 	profile_init(&profile, &o->window);
-	if (fd < 0)
-		return fd;
-	err = trace_reader_open(&reader, fd, o->path, e);
+	err = input_open(&in, o->path, e);
 	if (!err)
-		err = read_events(reader, &profile, e);
+		err = input_read(&in, add_event, &profile, e);
+	if (!err)
+		err = profile_finish(&profile, e);
 	if (!err)
 		err = report_init(&r, &(struct report_source){
-			.facts = trace_facts(reader), .totals = trace_totals(reader),
-			.is_complete = trace_complete(reader), .profile = &profile,
+			.facts = trace_facts(in.reader), .totals = trace_totals(in.reader),
+			.is_complete = trace_complete(in.reader), .profile = &profile,
 			.by = o->by }, e);
 	return err ? err : print(o, &r, e);
 }

@@ -94,6 +94,16 @@ static int count_scan(struct closes *c, const struct close_one *one)
 	return dist_add(&c->matched, one->matched);
 }
 
+/* Threads in a region that they released the lock for. */
+static uint64_t nr_blocked(const struct lock *l)
+{
+	uint64_t nr = 0;
+
+	for (const struct thread *t = l->threads; t; t = t->next_of_lock)
+		nr += !t->is_ended && !t->is_queued && t->region.start_ns && !t->region.is_over;
+	return nr;
+}
+
 int closes_scan(struct closes *c, const struct event *ev, const struct lock *l, uint64_t visited)
 {
 	const struct thread *owner = l && l->phase == LOCK_SEEN ? l->hold.owner : NULL;
@@ -109,6 +119,7 @@ int closes_scan(struct closes *c, const struct event *ev, const struct lock *l, 
 		.visited = visited, .thread = owner ? owner->addr : 0, .matched = ev->nr, .tid = ev->tid,
 		.fd = ev->fd, .target = ev->target, .flags = ev->flags, .switches = c->switches,
 		.nr_queued = owner ? l->nr_queued : 0,
+		.nr_blocked = owner && c->each ? nr_blocked(l) : 0,
 	};
 	if (map_put(&c->open, key_of(ev->target, ev->tid), (uint64_t)one)) {
 		free(one);

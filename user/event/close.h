@@ -25,6 +25,7 @@ struct close_one {
 	uint64_t thread;		/* rb_thread_t, 0: not known */
 	uint64_t switches;		/* changes of locks and queues from scan to close(2): traps */
 	uint64_t nr_queued;		/* for the lock, when the scan ended */
+	uint64_t nr_blocked;		/* threads that had released it; only where closes.each is set */
 	uint32_t matched;
 	uint32_t tid;
 	int32_t fd;

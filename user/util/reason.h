@@ -65,6 +65,8 @@ enum exit_status {
 	       "use a Ruby that is not stripped; all but the closes is measured without it") \
 	REASON(NO_COPY,		"no-copy",		EXIT_CANNOT, \
 	       "none is needed: copies are measured by sampling instead") \
+	REASON(NOTHING_COMPARED, "nothing-compared",	EXIT_INCONCLUSIVE, \
+	       "record closes of IOs, or copies of IO::Buffer; `gvlscope bench` needs no trace") \
 	REASON(BPF_LOAD,	"bpf-load",		EXIT_CANNOT, \
 	       "see `gvlscope doctor`; the kernel's own words follow with -v")
 
