@@ -26,7 +26,7 @@ struct figure {
 void sample_release(struct sample *s);
 int sample_add(struct sample *s, double value);		/* 0 or -ENOMEM, which leaves it as it was */
 
-double sample_median(const struct sample *s);		/* 0 when empty */
+double sample_median(const struct sample *s);		/* 0 when empty, or out of memory */
 double sample_mean(const struct sample *s);
 
 /* Median and interval. 0 or -ENOMEM. */
@@ -38,7 +38,10 @@ int sample_figure(const struct sample *s, struct figure *out);
  */
 int sample_ratio(const struct sample *a, const struct sample *b, struct figure *out);
 
-/* The straight line through points (least squares): slope and intercept, with the slope's interval. */
+/*
+ * The straight line through points (least squares): slope and intercept, with the slope's interval by
+ * resampling the points. 0, -EINVAL when there are no two different x, or -ENOMEM.
+ */
 struct fit {
 	double slope, intercept;
 	double low, high;	/* 95 % interval of the slope */
