@@ -2,11 +2,10 @@
 #include "cmd/record.h"
 
 #include <jansson.h>
-#include <sys/utsname.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "cmd/target_json.h"
+#include "render/json.h"
 
 static json_t *targets(const struct capture *c)
 {
@@ -50,14 +49,10 @@ static char *dump(json_t *j)
 char *record_facts(const struct capture *c, const char *command_line)
 {
 	json_t *j = json_object();
-	struct utsname un;
 
-	uname(&un);
 	json_object_set_new(j, "tool", json_pack("{s:s, s:o}", "version", GVLSCOPE_VERSION,
 						 "options", text_json(command_line)));
-	json_object_set_new(j, "host", json_pack("{s:s, s:s, s:i}", "kernel", un.release, "arch",
-						 un.machine, "cpus",
-						 (int)sysconf(_SC_NPROCESSORS_ONLN)));
+	json_object_set_new(j, "host", json_host());
 	json_object_set_new(j, "target", targets(c));
 	json_object_set_new(j, "capture", json_pack("{s:o, s:o}", "start", now_rfc3339(),
 						    "methods", methods(c)));

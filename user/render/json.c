@@ -2,10 +2,29 @@
 #include "render/json.h"
 
 #include <inttypes.h>
+#include <math.h>
+#include <sys/utsname.h>
+#include <unistd.h>
 
 json_t *json_number(uint64_t n)
 {
 	return json_integer(n > INT64_MAX ? INT64_MAX : (json_int_t)n);
+}
+
+json_t *json_quantity(double v)
+{
+	if (!isfinite(v))
+		return json_null();
+	return v == trunc(v) && fabs(v) < 0x1p53 ? json_integer((json_int_t)v) : json_real(v);
+}
+
+json_t *json_host(void)
+{
+	struct utsname un;
+
+	uname(&un);
+	return json_pack("{s:s, s:s, s:i}", "kernel", un.release, "arch", un.machine, "cpus",
+			 (int)sysconf(_SC_NPROCESSORS_ONLN));
 }
 
 json_t *json_address(uint64_t addr)

@@ -25,22 +25,6 @@ static const char *plural(uint64_t n, const char *one, const char *many)
 	return n == 1 ? one : many;
 }
 
-static struct unit bytes_text(double bytes)
-{
-	static const char *const names[] = { "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };
-	struct unit u = { "" };
-	size_t i = 0;
-
-	if (bytes < 1024) {
-		snprintf(u.text, sizeof(u.text), "%.24s B", unit_real(bytes).text);
-		return u;
-	}
-	for (bytes /= 1024; bytes >= 1024 && i + 1 < ARRAY_LEN(names); i++)
-		bytes /= 1024;
-	snprintf(u.text, sizeof(u.text), "%.24s %s", unit_real(bytes).text, names[i]);
-	return u;
-}
-
 static struct sum sum_of(const struct copies *c, bool is_held)
 {
 	struct sum sum = { 0 };
@@ -77,7 +61,7 @@ static void add_timed(struct doc *d, const struct sum *s, const char *lock)
 		doc_more(d, "Of those with it %s, %s %s timed, which took %s", lock,
 			 unit_count(s->timed).text, plural(s->timed, "was", "were"), unit_ns(s->ns).text);
 	if (s->ns)
-		doc_more(d, "at %s per s", bytes_text(s->timed_bytes * 1e9 / s->ns).text);
+		doc_more(d, "at %s per s", unit_bytes(s->timed_bytes * 1e9 / s->ns).text);
 }
 
 /* How much of the locks' time it was, and whom it kept waiting. */
@@ -106,9 +90,9 @@ static void add_diagnosis(struct doc *d, const struct report *r)
 	struct sum released = sum_of(&r->profile->copies, false);
 
 	doc_paragraph(d, "With the lock held, %s %s copied in %s %s; with it released, %s in %s.",
-		      bytes_text(held.bytes).text, held.bytes == 1 ? "was" : "were",
+		      unit_bytes(held.bytes).text, held.bytes == 1 ? "was" : "were",
 		      unit_count(held.count).text, plural(held.count, "copy", "copies"),
-		      bytes_text(released.bytes).text, unit_count(released.count).text);
+		      unit_bytes(released.bytes).text, unit_count(released.count).text);
 	add_held(d, r, &held);
 	if (!released.timed)
 		return;
@@ -177,8 +161,8 @@ static void add_sites(struct doc *d, const struct report *r, const struct copy_s
 		doc_cell(d, "%s", ops[(s->flags & COPY_OP) >> COPY_OP_SHIFT]);
 		doc_cell(d, "%s", lock_word(s));
 		doc_cell(d, "%s", unit_count(s->count).text);
-		doc_cell(d, "%s", bytes_text(s->bytes).text);
-		doc_cell(d, "%s", s->count ? bytes_text((double)s->bytes / s->count).text : "-");
+		doc_cell(d, "%s", unit_bytes(s->bytes).text);
+		doc_cell(d, "%s", s->count ? unit_bytes((double)s->bytes / s->count).text : "-");
 	}
 	if (c->nr_sites > SITES_MAX)
 		doc_paragraph(d, "And %s more, with fewer bytes (use -f json).",

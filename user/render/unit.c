@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "util/scope.h"
+
 struct unit unit_count(uint64_t n)
 {
 	char digits[24];
@@ -62,6 +64,16 @@ struct unit unit_ns(uint64_t ns)
 	return u;
 }
 
+struct unit unit_ns_real(double ns)
+{
+	struct unit u = { "" };
+
+	if (ns >= 99.95)
+		return unit_ns(ns < 1e18 ? (uint64_t)(ns + 0.5) : 1000000000000000000);
+	snprintf(u.text, sizeof(u.text), ns > 0 && ns < 9.995 ? "%.2f ns" : "%.1f ns", ns);
+	return u;
+}
+
 struct unit unit_real(double v)
 {
 	struct unit u = { "" };
@@ -74,14 +86,56 @@ struct unit unit_real(double v)
 	return u;
 }
 
+struct unit unit_bytes(double bytes)
+{
+	static const char *const names[] = { "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };
+	struct unit u = { "" };
+	size_t i = 0;
+
+	if (bytes < 1024) {
+		snprintf(u.text, sizeof(u.text), "%.24s B", unit_real(bytes).text);
+		return u;
+	}
+	for (bytes /= 1024; bytes >= 1024 && i + 1 < ARRAY_LEN(names); i++)
+		bytes /= 1024;
+	snprintf(u.text, sizeof(u.text), "%.24s %s", unit_real(bytes).text, names[i]);
+	return u;
+}
+
+struct unit unit_per_s(double v)
+{
+	struct unit u = unit_real(v);
+
+	strcat(u.text, " per s");
+	return u;
+}
+
 struct unit unit_rate(uint64_t n, uint64_t ns)
 {
-	struct unit u;
+	return ns ? unit_per_s(n * 1e9 / ns) : (struct unit){ "-" };
+}
 
-	if (!ns)
-		return (struct unit){ "-" };
-	u = unit_real(n * 1e9 / ns);
-	strcat(u.text, " per s");
+struct unit unit_ratio(double v)
+{
+	struct unit u = { "" };
+
+	if (v < 0.0995)
+		snprintf(u.text, sizeof(u.text), "%.2g", v);
+	else if (v < 9.995)
+		snprintf(u.text, sizeof(u.text), "%.2f", v);
+	else
+		u = unit_real(v);
+	strcat(u.text, "x");
+	return u;
+}
+
+struct unit unit_spread(double share)
+{
+	struct unit u = { "" };
+
+	if (share < 0.005)
+		return (struct unit){ "+-<1 %" };
+	snprintf(u.text, sizeof(u.text), "+-%.24s %%", unit_count(share < 1e16 ? 100 * share + 0.5 : 1e18).text);
 	return u;
 }
 
