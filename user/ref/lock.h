@@ -12,12 +12,12 @@
  *	REF_LOCK_33	Ruby 3.3 on (thread_pthread.c: thread_sched_set_running(),
  *			thread_sched_wakeup_next_thread(), thread_sched_yield()). The releaser names
  *			the next owner, the first of the queue, in the word, then wakes it: strict order
- *			of arrival, and the lock is held while its owner wakes up. A timer thread tells the
- *			owner to yield after each quantum that somebody waited.
+ *			of arrival, and the lock is held while its owner wakes up. While somebody waits a
+ *			timer thread ticks ten times a quantum; the owner yields at its tenth tick.
  *
- * The word and the queue are written under the lock's mutex, in the order that Ruby writes them, by
- * ref_set_owner() and ref_set_tail(), so that probes on those two see what probes on Ruby's own
- * writers see.
+ * The word and the queue are written under the lock's mutex, in the order that Ruby writes them: the
+ * word by ref_set_owner(), the queue's tail, when a thread enters, by ref_set_tail(), so that probes on
+ * those two see what probes on Ruby's own writers see.
  */
 #ifndef GVL_REF_LOCK_H
 #define GVL_REF_LOCK_H
@@ -37,6 +37,7 @@ enum ref_lock_design {
 #define REF_QUANTUM_NS 100000000ULL	/* thread_pthread.c, TIME_QUANTUM_MSEC, Ruby 1.9.3 to 4.0 */
 
 struct ref_lock;
+struct lock_ops;
 
 /* A thread that can own a lock; in the caller's storage, e.g. on its stack. */
 struct ref_thread {
@@ -44,7 +45,8 @@ struct ref_thread {
 	struct ref_lock *lock;
 	void *vm;			/* for who traces it as if it were Ruby; may be NULL */
 	uint32_t tid;
-	bool must_yield;		/* atomic: its quantum is over and somebody waits */
+	bool has_tick;			/* atomic: the timer saw it own the lock while somebody waits */
+	uint32_t nr_ticks;		/* since it got the lock from somebody else */
 	pthread_cond_t cond;
 };
 
@@ -67,14 +69,22 @@ struct ref_lock {
 	enum ref_lock_design design;
 	uint64_t quantum_ns;
 	struct ref_lock_counts counts;
-	/* private to lock.c from here on; whoever writes it adds what the designs need */
+	/* private to lock.c from here on */
+	const struct lock_ops *ops;
+	struct ref_thread *last;	/* owner, or the last that there was; only to be compared */
+
 	struct ref_thread *timer;	/* 3.1: the waiter that watches the quantum */
-	pthread_cond_t switched;	/* 3.1: somebody else has the lock now */
-	pthread_cond_t switch_wait;
-	bool need_yield, wait_yield;
-	pthread_t timer_thread;		/* 3.3 */
+	uint64_t deadline_ns;		/* ... until when */
+	bool is_expired;		/* the next to watch begins a new quantum */
+	bool need_yield, wait_yield;	/* somebody yields and waits for another to get the lock */
+	pthread_cond_t switched, switch_wait;
+
+	bool is_running;		/* 3.3: the owner is awake */
+	pthread_t timer_thread;
+	pthread_mutex_t timer_mutex;	/* of what follows; the innermost */
 	pthread_cond_t timer_cond;
-	bool has_timer, is_ending;
+	struct ref_thread *sliced;	/* the owner, if it is awake and somebody waits */
+	bool is_timer_idle, is_ending;
 };
 
 /* "3.1" or "3.3", for reports. */
@@ -99,7 +109,7 @@ void ref_lock_drop(struct ref_lock *l, struct ref_thread *th);
  */
 bool ref_lock_check(struct ref_lock *l, struct ref_thread *th);
 
-/* The only writers of the word and of the queue's tail. See above. */
+/* The writers that are to be probed. See above. */
 void ref_set_owner(struct ref_lock *l, struct ref_thread *th);
 void ref_set_tail(struct ref_list *head, struct ref_list *node);
 
