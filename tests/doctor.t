@@ -19,8 +19,13 @@ check 'the JSON fits its schema' fits "$tmp/doctor.json"
 gvlscope doctor --selftest -f json >"$tmp/self.json"
 is 'selftest: exit status' $? 0
 check 'selftest: the JSON fits its schema' fits "$tmp/self.json"
-is 'selftest: all owner changes seen' "$(json "$tmp/self.json" "d['selftest']['changes_seen']")" 1200
-is 'selftest: all queue entries seen' "$(json "$tmp/self.json" "d['selftest']['entries_seen']")" 800
+# seen WHAT: as many as the locks themselves have counted, and not none
+seen()
+{
+	json "$tmp/self.json" "d['selftest']['$1_seen'] == d['selftest']['$1_made'] > 0"
+}
+is 'selftest: all owner changes seen' "$(seen changes)" True
+is 'selftest: all queue entries seen' "$(seen entries)" True
 is 'selftest: none lost' "$(json "$tmp/self.json" "d['selftest']['lost']")" 0
 
 for name in 3.1 3.3 3.4; do

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Traces a process of the tool's own that moves a lock as Ruby does, a known number of times. */
+/*
+ * Traces a process of the tool's own in which threads use the reference locks (ref/lock.h); the locks
+ * know how often.
+ */
 #ifndef GVL_PROBE_SELFTEST_H
 #define GVL_PROBE_SELFTEST_H
 
