@@ -94,6 +94,21 @@ $(B)/san/%.o: %.c $(MAKEFILE_LIST) VERSION | $(SKEL)
 $(B)/fuzz/%: $(B)/san/tests/fuzz/%.o $(SRC:%.c=$(B)/san/%.o)
 	@mkdir -p $(@D)
 	$(CLANG) -fsanitize=fuzzer,address,undefined -o $@ $^ $(LDLIBS)
+
+# The tests of the reference implementations once more: for AddressSanitizer and UBSan, for ThreadSanitizer.
+REF_SRC := $(wildcard user/ref/*.c user/stat/*.c user/util/*.c)
+REF_TESTS := $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/ref_*_test.c))
+$(B)/asan/%: $(B)/san/tests/unit/%.o $(REF_SRC:%.c=$(B)/san/%.o)
+	@mkdir -p $(@D)
+	$(CLANG) -fsanitize=address,undefined -o $@ $^ -lcmocka $(LDLIBS)
+$(B)/tsan/%.o: %.c $(MAKEFILE_LIST) VERSION
+	@mkdir -p $(@D)
+	$(CLANG) -std=gnu11 -O1 -g -fsanitize=thread $(CPPFLAGS) -MMD -MP -c -o $@ $<
+$(B)/tsan/%: $(B)/tsan/tests/unit/%.o $(REF_SRC:%.c=$(B)/tsan/%.o)
+	@mkdir -p $(@D)
+	$(CLANG) -fsanitize=thread -o $@ $^ -lcmocka $(LDLIBS)
+ref-tests: $(foreach d,tests asan tsan,$(REF_TESTS:%=$(B)/$d/%))
+
 $(B)/tests/%.o: tests/%.c $(MAKEFILE_LIST)
 	@mkdir -p $(@D)
 	$(CC) -std=gnu11 $(WARN) $(CFLAGS) $(CPPFLAGS) -MMD -MP -c -o $@ $<
@@ -106,11 +121,12 @@ check: all $(UNIT) $(patsubst %,$(B)/tools/%,trace-gen trace_dump switches measu
 	tests/run $(UNIT) $(sort $(wildcard tests/*.t))
 
 clean:
-	rm -rf $(B)/user $(B)/tests $(B)/bpf $(B)/san $(B)/fuzz $(B)/tools $(LIB) $(B)/gvlscope
+	rm -rf $(B)/user $(B)/tests $(B)/bpf $(B)/san $(B)/asan $(B)/tsan $(B)/fuzz $(B)/tools \
+		$(LIB) $(B)/gvlscope
 
 -include $(OBJ:.o=.d) $(B)/user/main.d $(UNIT:$(B)/tests/%=$(B)/tests/unit/%.d) \
 	$(BPF_SRC:%.c=$(B)/%.d) \
-	$(wildcard $(B)/tests/tools/*.d $(B)/san/*/*/*.d)
-.PHONY: all check fuzz clean arm64
+	$(wildcard $(B)/tests/tools/*.d $(B)/san/*/*/*.d $(B)/tsan/*/*/*.d)
+.PHONY: all check fuzz ref-tests clean arm64
 .SECONDARY:
 .DELETE_ON_ERROR:

@@ -357,14 +357,19 @@ void ref_lock_drop(struct ref_lock *l, struct ref_thread *th)
 	pthread_mutex_unlock(&l->mutex);
 }
 
+static bool take_tick(struct ref_thread *th)
+{
+	if (!__atomic_load_n(&th->has_tick, __ATOMIC_RELAXED))
+		return false;
+	__atomic_store_n(&th->has_tick, false, __ATOMIC_RELAXED);
+	return true;
+}
+
 bool ref_lock_check(struct ref_lock *l, struct ref_thread *th)
 {
 	bool has_yielded;
 
-	if (!__atomic_load_n(&th->has_tick, __ATOMIC_RELAXED))
-		return false;
-	__atomic_store_n(&th->has_tick, false, __ATOMIC_RELAXED);
-	if (++th->nr_ticks < l->ops->nr_ticks)
+	if (!take_tick(th) || ++th->nr_ticks < l->ops->nr_ticks)
 		return false;
 	pthread_mutex_lock(&l->mutex);
 	has_yielded = l->ops->yield(l, th);
