@@ -30,7 +30,8 @@ static bool is_called(const char *name, const char *want)
  * A section's part in DWARF. libdw takes names as far as they go, so the sections that hold them
  * must end with a NUL; .debug_info does so anyway, with the end of the last unit's children.
  */
-static int check_section(Elf_Scn *scn, const char *name, bool *has_info, const char **problem)
+static int check_section(struct dwarf_file *f, Elf_Scn *scn, const char *name, bool *has_info,
+			 const char **problem)
 {
 	static const char *const with_names[] = {
 		".debug_info", ".debug_types", ".debug_str", ".debug_line_str",
@@ -54,17 +55,19 @@ static int check_section(Elf_Scn *scn, const char *name, bool *has_info, const c
 		return 0;
 	if ((sh.sh_flags & SHF_COMPRESSED) && elf_compress(scn, 0, 0) < 0)
 		return -EINVAL;
-	data = elf_rawdata(scn, NULL);
-	if (!data || !data->d_buf || data->d_size == 0 ||
+	data = elf_getdata(scn, NULL);
+	if (!data || !data->d_buf || data->d_size == 0 || f->nr_names == DWARF_NAME_SECTIONS ||
 	    ((const char *)data->d_buf)[data->d_size - 1] != '\0')
 		return -EINVAL;
+	f->names[f->nr_names++] = data;
 	*has_info |= i == 0;
 	return 0;
 }
 
 /* Is there DWARF, and can libdw be let loose on it? */
-static int check_sections(Elf *elf, const char *path, struct err *e)
+static int check_sections(struct dwarf_file *f, const char *path, struct err *e)
 {
+	Elf *elf = f->elf;
 	const char *problem = NULL;
 	bool has_info = false;
 	Elf_Scn *scn = NULL;
@@ -76,7 +79,7 @@ static int check_sections(Elf *elf, const char *path, struct err *e)
 	while ((scn = elf_nextscn(elf, scn))) {
 		const char *name = gelf_getshdr(scn, &sh) ? elf_strptr(elf, names, sh.sh_name) : "";
 
-		if (name && check_section(scn, name, &has_info, &problem) != 0)
+		if (name && check_section(f, scn, name, &has_info, &problem) != 0)
 			return err_set(e, REASON_ELF, -EINVAL, "%s: damaged section %s", path, name);
 	}
 	if (problem)
@@ -106,7 +109,7 @@ int dwarf_file_open(struct dwarf_file *f, const char *path, struct err *e)
 			       path);	/* libelf would have to convert what may be damaged */
 	if (ehdr.e_type == ET_REL)
 		return err_set(e, REASON_ELF, -ENOTSUP, "%s: an object that is not linked", path);
-	r = check_sections(f->elf, path, e);
+	r = check_sections(f, path, e);
 	if (r)
 		return r;
 	f->dwarf = dwarf_begin_elf(f->elf, DWARF_C_READ, NULL);
@@ -114,4 +117,17 @@ int dwarf_file_open(struct dwarf_file *f, const char *path, struct err *e)
 		return err_set(e, REASON_ELF, -EINVAL, "%s: damaged DWARF: %s", path,
 			       dwarf_errmsg(-1));
 	return 0;
+}
+
+const char *dwarf_file_string(const struct dwarf_file *f, Dwarf_Attribute *attr)
+{
+	const char *s = dwarf_formstring(attr);
+
+	for (size_t i = 0; s && i < f->nr_names; i++) {
+		uintptr_t start = (uintptr_t)f->names[i]->d_buf;
+
+		if ((uintptr_t)s >= start && (uintptr_t)s < start + f->names[i]->d_size)
+			return s;
+	}
+	return NULL;
 }

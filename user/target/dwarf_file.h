@@ -9,15 +9,20 @@
 #define GVL_TARGET_DWARF_FILE_H
 
 #include <elfutils/libdw.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "util/err.h"
+
+#define DWARF_NAME_SECTIONS 8
 
 struct dwarf_file {
 	int fd;
 	uint64_t size;		/* of the file, in bytes */
 	Elf *elf;
 	Dwarf *dwarf;
+	Elf_Data *names[DWARF_NAME_SECTIONS];	/* of sections that hold names; each ends with a NUL */
+	size_t nr_names;
 };
 
 /*
@@ -27,5 +32,11 @@ struct dwarf_file {
  */
 int dwarf_file_open(struct dwarf_file *f, const char *path, struct err *e);
 void dwarf_file_release(struct dwarf_file *f);
+
+/*
+ * The string that is @attr's value, or NULL. Not dwarf_formstring(): it may give one that begins
+ * where its section ends (DW_FORM_strx, elfutils 0.188).
+ */
+const char *dwarf_file_string(const struct dwarf_file *f, Dwarf_Attribute *attr);
 
 #endif

@@ -39,6 +39,7 @@ struct type_name {
 };
 
 struct search {
+	const struct dwarf_file *file;
 	const char *path;
 	struct err *e;
 	uint64_t steps_left;
@@ -79,19 +80,19 @@ static int next_sibling(struct search *s, Dwarf_Die *die)
 	return r < 0 ? damaged(s, dwarf_errmsg(-1)) : r;
 }
 
-static const char *name_of(Dwarf_Die *die)
+static const char *name_of(const struct search *s, Dwarf_Die *die)
 {
 	Dwarf_Attribute attr;
 	const char *name = NULL;
 
 	if (dwarf_attr(die, DW_AT_name, &attr))
-		name = dwarf_formstring(&attr);
+		name = dwarf_file_string(s->file, &attr);
 	return name ? name : "";
 }
 
-static bool is_named(Dwarf_Die *die, const char *name, size_t len)
+static bool is_named(const struct search *s, Dwarf_Die *die, const char *name, size_t len)
 {
-	const char *n = name_of(die);
+	const char *n = name_of(s, die);
 
 	return strncmp(n, name, len) == 0 && n[len] == '\0';
 }
@@ -218,11 +219,11 @@ static int find_member(struct search *s, Dwarf_Die *parent, const char *name, si
 
 		if (dwarf_tag(&die) != DW_TAG_member)
 			continue;
-		if (is_named(&die, name, len)) {
+		if (is_named(s, &die, name, len)) {
 			*found = die;
 			return member_offset(s, parent, &die, bits, off);
 		}
-		if (depth >= MAX_CHAIN || *name_of(&die) || !member_struct(&die, &inner))
+		if (depth >= MAX_CHAIN || *name_of(s, &die) || !member_struct(&die, &inner))
 			continue;
 		r = member_offset(s, parent, &die, 0, &base);
 		if (r < 0)
@@ -332,9 +333,12 @@ static int read_type(struct search *s, const struct type_name *type, Dwarf_Die *
 	return 0;
 }
 
-static void search_init(struct search *s, const char *path, uint64_t size, struct err *e)
+static void search_init(struct search *s, const char *path, const struct dwarf_file *file,
+			struct err *e)
 {
-	*s = (struct search){ .path = path, .e = e, .steps_left = 16 * size + 65536 };
+	*s = (struct search){
+		.file = file, .path = path, .e = e, .steps_left = 16 * file->size + 65536,
+	};
 	memset(s->rank, UNSEEN, sizeof(s->rank));
 
 	for (size_t i = 0; i < ARRAY_LEN(wants); i++) {
@@ -367,7 +371,7 @@ static int read_entry(struct search *s, Dwarf_Die *die)
 		const struct type_name *type = &s->types[t];
 		Dwarf_Die complete = *die;
 
-		if (type->is_tag == is_tag && is_named(die, type->name, type->len) &&
+		if (type->is_tag == is_tag && is_named(s, die, type->name, type->len) &&
 		    peel(&complete))
 			return read_type(s, type, &complete);
 	}
@@ -429,7 +433,7 @@ int layout_from_dwarf(struct layout *out, const char *path, struct err *e)
 
 	if (r)
 		return r;
-	search_init(&s, path, file.size, e);
+	search_init(&s, path, &file, e);
 	r = read_units(&s, file.dwarf);
 	if (r)
 		return r;
