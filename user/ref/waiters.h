@@ -45,11 +45,12 @@ struct ref_waiters {
 	struct ref_lock *lock;
 	struct ref_list all;		/* GLOBAL: every waiter */
 	uint64_t nr;			/* waiters now, in any design */
-	pthread_mutex_t mutex;		/* of the list of threads to signal again */
+	pthread_mutex_t mutex;		/* of who is to be signalled, and of who is awaited */
 	struct ref_list resignal;
 	pthread_cond_t resignal_cond;
 	pthread_t resignal_thread;
 	bool has_thread, is_ending;
+	bool is_idle;			/* the thread sleeps until somebody is on its list */
 };
 
 struct ref_close_wait;
@@ -58,7 +59,7 @@ struct ref_io {
 	int fd;				/* -1 once closed */
 	bool is_writable;		/* close(2) of it is called without the lock, as in Ruby */
 	struct ref_list own;		/* PER_IO, DIRECT */
-	struct ref_close_wait *closing;	/* somebody closes it, and waits */
+	struct ref_close_wait *closing;	/* somebody closes it: nobody enters any more */
 };
 
 /* One wait, on the waiting thread's stack. */
@@ -69,7 +70,7 @@ struct ref_waiter {
 	pthread_t thread;
 	struct ref_close_wait *closing;	/* interrupted by this close */
 	struct ref_list resignal_node;
-	bool is_blocked;
+	bool is_blocked;		/* or soon will be: a signal may be needed */
 };
 
 /* What one close did, as gvlscope counts it (DESIGN.md, section 1). */
