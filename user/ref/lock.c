@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <unistd.h>
 
+#include "ref/cond.h"
 #include "util/clock.h"
 
 /*
@@ -81,31 +82,13 @@ static void tick(struct ref_thread *th)
 	__atomic_store_n(&th->has_tick, true, __ATOMIC_RELAXED);
 }
 
-static void cond_init(pthread_cond_t *c)
-{
-	pthread_condattr_t attr;
-
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(c, &attr);
-	pthread_condattr_destroy(&attr);
-}
-
-/* True if it was the time that ended the wait. */
-static bool wait_until(pthread_cond_t *c, pthread_mutex_t *m, uint64_t ns)
-{
-	struct timespec ts = { .tv_sec = ns / NS_PER_SEC, .tv_nsec = ns % NS_PER_SEC };
-
-	return pthread_cond_timedwait(c, m, &ts) == ETIMEDOUT;
-}
-
 /* do_gvl_timer(): wakes at the end of the quantum that began when the lock was last seen to be free. */
 static void watch_31(struct ref_lock *l, struct ref_thread *th)
 {
 	l->timer = th;
 	if (l->is_expired)
 		l->deadline_ns = clock_now_ns() + l->quantum_ns;
-	l->is_expired = wait_until(&th->cond, &l->mutex, l->deadline_ns);
+	l->is_expired = ref_cond_wait_until(&th->cond, &l->mutex, l->deadline_ns);
 	if (l->owner)		/* also where it was woken for the lock, and somebody came first */
 		tick(l->owner);
 	l->timer = NULL;
@@ -246,7 +229,7 @@ static void *timer_33(void *arg)
 		l->is_timer_idle = !l->sliced;
 		if (l->is_timer_idle)
 			pthread_cond_wait(&l->timer_cond, &l->timer_mutex);
-		else if (wait_until(&l->timer_cond, &l->timer_mutex, next_ns) && l->sliced)
+		else if (ref_cond_wait_until(&l->timer_cond, &l->timer_mutex, next_ns) && l->sliced)
 			tick(l->sliced);
 	}
 	pthread_mutex_unlock(&l->timer_mutex);
@@ -305,9 +288,9 @@ int ref_lock_init(struct ref_lock *l, enum ref_lock_design design, uint64_t quan
 	ref_list_init(&l->queue);
 	pthread_mutex_init(&l->mutex, NULL);
 	pthread_mutex_init(&l->timer_mutex, NULL);
-	cond_init(&l->switched);
-	cond_init(&l->switch_wait);
-	cond_init(&l->timer_cond);
+	ref_cond_init(&l->switched);
+	ref_cond_init(&l->switch_wait);
+	ref_cond_init(&l->timer_cond);
 	if (l->ops->start)
 		err = l->ops->start(l);
 	if (err)
@@ -326,7 +309,7 @@ void ref_thread_init(struct ref_thread *th, struct ref_lock *l)
 {
 	*th = (struct ref_thread){ .lock = l, .tid = gettid() };
 	ref_list_init(&th->queue_node);
-	cond_init(&th->cond);
+	ref_cond_init(&th->cond);
 }
 
 void ref_thread_destroy(struct ref_thread *th)
