@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "ref/bench.h"
 #include "stat/sample.h"
 
 #define SIZE ((size_t)256 * 1024)
@@ -280,6 +281,27 @@ static void random_operations_leave_no_buffer_locked(void **state)
 	ref_lock_destroy(&m.lock);
 }
 
+static void an_interrupted_bench_ends_at_once(void **state)
+{
+	static const volatile bool is_interrupted = true;
+
+	(void)state;
+	for (int is_sweep = 0; is_sweep < 2; is_sweep++) {
+		struct bench_options o = {
+			.is_interrupted = &is_interrupted,
+			.is_sweep = is_sweep,
+		};
+		struct findings f = { 0 };
+
+		assert_int_equal(bench_copy(&f, &o, NULL), -EINTR);
+		assert_int_equal(f.nr_sentences, 0);
+		assert_false(f.is_broken);
+		for (size_t i = 0; i < f.nr_tables; i++)
+			assert_int_equal(f.tables[i].nr_cells % f.tables[i].nr_columns, 0);
+		findings_release(&f);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -288,6 +310,7 @@ int main(void)
 		cmocka_unit_test(a_buffer_copied_to_itself_is_locked_twice),
 		cmocka_unit_test(below_the_threshold_nobody_gets_the_lock),
 		cmocka_unit_test(random_operations_leave_no_buffer_locked),
+		cmocka_unit_test(an_interrupted_bench_ends_at_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
