@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Both locks with real threads. REF_OPERATIONS says how often the lock is taken on random schedules. */
+/* Both locks with real threads. REF_OPERATIONS: how often they are taken on random schedules. */
 #include "ref/lock.h"
 
 #include <sched.h>
@@ -79,8 +79,8 @@ static void *work(void *arg)
 }
 
 /*
- * A thread that is forgotten in the queue never ends. In 3.1 each hold is two writes of the word; in 3.3
- * one that comes out of the queue begins with the write that ended another.
+ * A thread that is forgotten in the queue never ends. In 3.1 each hold is two writes of the word;
+ * in 3.3 one that comes out of the queue begins with the write that ended another.
  */
 static void random_schedules_forget_nobody_and_count_exactly(void **state)
 {

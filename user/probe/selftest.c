@@ -99,7 +99,7 @@ static void *take_part(void *arg)
 	return NULL;
 }
 
-/* The first one computes until it has to yield, so that a quantum ends and somebody queues, certainly. */
+/* The first one computes until it has to yield: a quantum ends and somebody queues, certainly. */
 static int party_play(struct party *p)
 {
 	pthread_t threads[THREADS];

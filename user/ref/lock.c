@@ -10,9 +10,9 @@
 #include "util/clock.h"
 
 /*
- * Both writers are written in assembly, so that it is known which instruction it is; the jump behind
- * each is a place that the kernel emulates. Every access to what they write is made under the mutex,
- * whose calls the compiler moves nothing across.
+ * Both writers are written in assembly, so that it is known which instruction it is; the jump
+ * behind each is a place that the kernel emulates. Every access to what they write is made under
+ * the mutex, whose calls the compiler moves nothing across.
  */
 #if defined(__x86_64__)
 __asm__(".text\n"
@@ -82,7 +82,7 @@ static void tick(struct ref_thread *th)
 	__atomic_store_n(&th->has_tick, true, __ATOMIC_RELAXED);
 }
 
-/* do_gvl_timer(): wakes at the end of the quantum that began when the lock was last seen to be free. */
+/* do_gvl_timer(): wakes when the quantum ends that began when the lock was last seen free. */
 static void watch_31(struct ref_lock *l, struct ref_thread *th)
 {
 	l->timer = th;

@@ -90,7 +90,7 @@ struct ref_lock {
 /* "3.1" or "3.3", for reports. */
 const char *ref_lock_name(enum ref_lock_design design);
 
-/* A lock that nobody owns. 0 or -errno (a thread could not be started). Destroy it when no thread uses it. */
+/* A lock that nobody owns. 0 or -errno: a thread could not be started. Destroy it when nobody uses it. */
 int ref_lock_init(struct ref_lock *l, enum ref_lock_design design, uint64_t quantum_ns);
 void ref_lock_destroy(struct ref_lock *l);
 
