@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * What never ends is ended by alarm(). In the environment: REF_OPERATIONS, how many random operations there are;
- * REF_SEED, of all schedules.
+ * What never ends is ended by alarm(). In the environment: REF_OPERATIONS, how many random
+ * operations there are; REF_SEED, of all schedules.
  */
 #include "ref/waiters.h"
 
@@ -225,7 +225,7 @@ static void without_a_list_a_reader_stays_blocked(void **state)
 
 	(void)state;
 #ifdef __SANITIZE_THREAD__
-	print_message("closing what another thread reads is the race that the sanitizer is to report\n");
+	print_message("to close what another thread reads is the race that it is to report\n");
 	skip();
 #endif
 	world_init(&w, REF_WAITERS_NONE);

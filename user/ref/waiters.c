@@ -14,7 +14,7 @@
 
 /* A close that has interrupted waiters; on the closing thread's stack. */
 struct ref_close_wait {
-	struct ref_list pending;	/* GLOBAL: those interrupted, no longer on the list of all */
+	struct ref_list pending;	/* GLOBAL: those interrupted, off the list of all */
 	uint64_t nr_awaited;		/* interrupted, not left yet */
 	pthread_cond_t has_left;	/* all that were awaited */
 };
@@ -37,7 +37,7 @@ static void on_interrupt(int signal)
 	(void)signal;
 }
 
-/* With the mutex held. Its node is on the waiter's stack: the thread is there as long as it has not left. */
+/* With the mutex held, and before the waiter has left: its thread is there. */
 static void send_signal(struct ref_waiter *waiter)
 {
 	if (waiter->is_blocked)
@@ -183,7 +183,8 @@ static void wait_each(struct ref_waiters *w, struct ref_io *io, struct ref_threa
 		while (c->nr_awaited) {
 			uint64_t deadline_ns = clock_now_ns() + RESIGNAL_NS;
 
-			if (ref_cond_wait_until(&c->has_left, &w->mutex, deadline_ns) && c->nr_awaited)
+			if (ref_cond_wait_until(&c->has_left, &w->mutex, deadline_ns) &&
+			    c->nr_awaited)
 				send_signal(waiter);
 		}
 		pthread_mutex_unlock(&w->mutex);
@@ -272,7 +273,7 @@ int ref_waiters_enter(struct ref_waiters *w, struct ref_io *io, struct ref_waite
 	return 0;
 }
 
-/* The call that blocks is over: no more signals. Ruby does this before it waits for the lock, too. */
+/* The call that blocks is over: no more signals. As in Ruby before it waits for the lock. */
 static void unblock(struct ref_waiters *w, struct ref_waiter *me)
 {
 	pthread_mutex_lock(&w->mutex);
