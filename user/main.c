@@ -13,6 +13,7 @@ static const struct command {
 	int (*run)(int argc, char **argv);
 	const char *what;
 } commands[] = {
+	{ "bench", cmd_bench, "measure what the designs of Ruby's lock, closes and copies cost here" },
 	{ "doctor", cmd_doctor, "say what can be measured here, how, and why not otherwise" },
 	{ "record", cmd_record, "trace the GVL of running Ruby processes into a file" },
 	{ "report", cmd_report, "say what a trace file holds" },
@@ -30,8 +31,8 @@ static void print_help(FILE *out)
 	fputs("\n"
 	      "`gvlscope COMMAND --help` tells more. -V, --version  print the version\n"
 	      "\n"
-	      "Exit status: 0 done, 1 failure at run time, 2 usage, 5 bad input file, 77 cannot\n"
-	      "measure here (doctor says why).\n", out);
+	      "Exit status: 0 done, 1 failure at run time or interrupted, 2 usage, 5 bad input file,\n"
+	      "77 cannot measure here (doctor says why).\n", out);
 }
 
 static int run(int argc, char **argv)

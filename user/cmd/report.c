@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cmd/cmd.h"
+#include "cmd/format.h"
 #include "cmd/input.h"
 #include "util/parse.h"
 #include "util/scope.h"
@@ -20,15 +21,6 @@ static const char usage[] =
 	"                           call: all calls for which threads released it\n"
 	"      --from NS, --to NS   only this part of the capture (CLOCK_MONOTONIC, ns)\n"
 	"  -h, --help\n";
-
-enum format {
-	FORMAT_TEXT,
-	FORMAT_JSON,
-	FORMAT_MARKDOWN,
-	FORMAT_COUNT
-};
-
-static const char *const formats[FORMAT_COUNT] = { "text", "json", "markdown" };
 
 struct report_options {
 	const char *path;
@@ -47,17 +39,6 @@ static const struct option long_options[] = {
 	{ "help", no_argument, NULL, 'h' },
 	{ 0 },
 };
-
-static int parse_format(const char *arg, enum format *out, struct err *e)
-{
-	for (int i = 0; i < FORMAT_COUNT; i++) {
-		if (strcmp(arg, formats[i]) == 0) {
-			*out = i;
-			return 0;
-		}
-	}
-	return err_set(e, REASON_USAGE, -EINVAL, "-f %s: not one of text, json, markdown", arg);
-}
 
 static int parse_by(const char *arg, enum report_by *out, struct err *e)
 {
@@ -82,7 +63,7 @@ static int parse_one(struct report_options *o, int opt, char **argv, struct err 
 {
 	switch (opt) {
 	case 'f':
-		return parse_format(optarg, &o->format, e);
+		return format_parse(optarg, &o->format, e);
 	case OPT_BY:
 		return parse_by(optarg, &o->by, e);
 	case OPT_FROM:
@@ -122,14 +103,6 @@ static int add_event(void *profile, const struct event *ev, struct err *e)
 	return profile_add(profile, ev, e);
 }
 
-static bool is_bold_wanted(void)
-{
-	const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
-
-	return isatty(STDOUT_FILENO) && !(no_color && *no_color) &&
-	       !(term && strcmp(term, "dumb") == 0);
-}
-
 static int print(const struct report_options *o, const struct report *r, struct err *e)
 {
 	switch (o->format) {
@@ -138,7 +111,7 @@ static int print(const struct report_options *o, const struct report *r, struct 
 	case FORMAT_MARKDOWN:
 		return report_markdown(r, stdout, e);
 	default:
-		return report_text(r, stdout, is_bold_wanted(), e);
+		return report_text(r, stdout, format_is_bold(), e);
 	}
 }
 

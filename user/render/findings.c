@@ -77,11 +77,12 @@ static void add_title(struct doc *d, const struct findings *f)
 static void add_machine(struct doc *d)
 {
 	json_t *host = json_host();
+	uint64_t cpus = json_integer_value(json_object_get(host, "cpus"));
 
-	doc_fact(d, "machine", "Linux %s, %s, %s CPUs",
+	doc_fact(d, "machine", "Linux %s, %s, %s CPU%s",
 		 clean(json_string_value(json_object_get(host, "kernel"))).text,
 		 clean(json_string_value(json_object_get(host, "arch"))).text,
-		 unit_count(json_integer_value(json_object_get(host, "cpus"))).text);
+		 unit_count(cpus).text, cpus == 1 ? "" : "s");
 	json_decref(host);
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Findings in three formats that agree. Text and markdown: the machine, the sentences, the facts, the tables; a figure is
- * written with its interval ("12.3 us +-4 %", the larger half of it), exact numbers without. JSON:
+ * Findings in three formats that agree. Text and markdown: the machine, the sentences, the facts, the
+ * tables; a figure is written with its interval ("12.3 us +-4 %", the larger half of it), exact numbers
+ * without. JSON:
  *
  *	{"schema", "name", "tool": {"version"}, "host": {"kernel", "arch", "cpus"},
  *	 "summary": [sentence], "facts": {key: V or text},

@@ -1,0 +1,138 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# timeout: 300
+#
+# gvlscope bench: its command line, its JSON, and the shape of the published tables.
+
+. "$(dirname "$0")/lib.sh"
+
+# says NAME PATTERN: the last command said so on stderr, and nothing on stdout
+says()
+{
+	has "$1: one sentence" "$tmp/err" "^gvlscope: .*$2"
+	is "$1: nothing on stdout" "$(cat "$tmp/out")" ''
+}
+
+# usage NAME PATTERN ARGS...
+usage()
+{
+	usage_name=$1 usage_pattern=$2
+	shift 2
+	exits "$usage_name" 2 gvlscope bench "$@"
+	says "$usage_name" "$usage_pattern"
+}
+
+exits 'bench --help' 0 gvlscope bench --help
+has 'bench --help is its usage' "$tmp/out" '^usage: gvlscope bench'
+usage 'bench of nothing' 'give one of close, copy, gvl'
+usage 'bench of two' 'give one of close, copy, gvl' close copy
+usage 'bench of something else' 'frob: not one of close, copy, gvl' frob
+usage 'an unknown format' 'html: not one of text, json, markdown' close -f html
+usage 'an unknown option' '--frob: unknown option' --frob close
+usage 'an option without its value' 'missing value' close --readers
+usage 'readers that are no number' 'many: not a number of readers' close --readers many
+usage 'no readers' '0: not a number of readers' close --readers 0
+usage 'readers of a copy' '--readers is for close' copy --readers 10
+usage 'a sweep of closes' '--sweep is for copy' close --sweep
+
+# interrupted FORMAT: bench gvl in that format, ended soon after it began
+interrupted()
+{
+	exits "$1: Ctrl-C is status 1" 1 timeout --foreground --preserve-status -s INT 0.5 \
+		"$GVLSCOPE" bench gvl -f "$1"
+	has "$1: Ctrl-C is named" "$tmp/err" '^gvlscope: bench gvl: interrupted'
+}
+
+interrupted text
+has 'text: what was measured is there' "$tmp/out" ': bench gvl$'
+interrupted markdown
+has 'markdown: what was measured is there' "$tmp/out" '^# .*: bench gvl$'
+interrupted json
+is 'json: what was measured is there' "$(json "$tmp/out" 'd["name"]')" gvl
+exits 'a full disk is a failure' 1 timeout --foreground --preserve-status -s INT 0.5 \
+	sh -c "exec '$GVLSCOPE' bench gvl >/dev/full"
+has 'a full disk is named' "$tmp/err" '^gvlscope: standard output: No space left'
+
+# measured NAME ARGS...: `gvlscope bench ARGS` once, into $tmp/NAME.json; $seconds and $kib are what it took
+measured()
+{
+	measured_name=$1
+	shift
+	python3 -c '
+import resource, subprocess, sys, time
+begin = time.monotonic()
+status = subprocess.run(sys.argv[1:]).returncode
+print(int(time.monotonic() - begin), resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss, file=sys.stderr)
+sys.exit(status)' "$GVLSCOPE" bench "$@" -q -f json >"$tmp/$measured_name.json" 2>"$tmp/err"
+	is "bench $*: exit status" $? 0
+	is "bench $*: -q is quiet" "$(sed '$d' "$tmp/err")" ''
+	read -r seconds kib <<-END
+		$(tail -n 1 "$tmp/err")
+	END
+	echo "# bench $*: $seconds s, $kib KiB"
+	is "bench $*: says what it comes to" "$(json "$tmp/$measured_name.json" 'len(d["summary"]) > 0')" True
+	if python3 -c 'import jsonschema' 2>/dev/null; then
+		check "bench $*: the JSON fits its schema, which has all of its keys" \
+			"$repo/tests/tools/check-schema" "$repo/tests/schema/bench.schema.json" \
+			"$tmp/$measured_name.json"
+	else
+		skip "bench $*: the JSON fits its schema" 'no python3-jsonschema'
+	fi
+}
+
+# holds NAME FILE EXPRESSION DETAIL: both Python, on the document d, with v(cell) its value
+holds()
+{
+	if python3 - "$2" "$3" "$4" >"$tmp/holds" 2>&1 <<-'END'
+		import json, sys
+		d = json.load(open(sys.argv[1]))
+		v = lambda cell: cell["value"] if isinstance(cell, dict) else cell
+		def of(table, key, **where):
+		    return [v(row[key]) for row in d["tables"][table]
+		            if all(row[k] == w for k, w in where.items())]
+		def fact(key):
+		    return v(d["facts"][key])
+		scope = dict(d=d, v=v, of=of, fact=fact)
+		print(eval(sys.argv[3], scope))
+		sys.exit(not eval(f"({sys.argv[2]})", scope))
+	END
+	then
+		ok "$1"
+	else
+		not_ok "$1" "want: $3" "got:  $4 = $(cat "$tmp/holds")"
+	fi
+}
+
+measured close close --readers 10000
+is 'bench close of 10,000 readers takes less than 60 s' "$((seconds < 60))" 1
+is 'bench close of 10,000 readers takes less than 4 GB' "$((kib < 4000000))" 1
+holds 'with a global list a scan visits all waiters' "$tmp/close.json" \
+	'all(a >= r for a, r in zip(of("close", "visited", design="global"),
+		of("close", "readers", design="global")))' 'of("close", "visited", design="global")'
+holds 'with a list for each IO a scan visits no others' "$tmp/close.json" \
+	'max(of("close", "visited", design="per-io")) <= 1' 'of("close", "visited", design="per-io")'
+holds 'with a global list the scan grows linearly with the waiters' "$tmp/close.json" \
+	'4 < of("close", "scan_ns", design="global", readers=10000)[0] /
+		of("close", "scan_ns", design="global", readers=1000)[0] < 25' \
+	'of("close", "scan_ns", design="global")'
+holds 'with a list for each IO a close grows by less than 2 % of that' "$tmp/close.json" \
+	'abs(fact("slope_share")) < 0.02' 'd["facts"]'
+
+measured copy copy
+scaling='lambda lock: of("copy", "throughput", lock=lock, threads=2, bytes=10 << 20)[0] / of("copy", "throughput", lock=lock, threads=1, bytes=10 << 20)[0]'
+if [ "$(nproc)" -ge 2 ]; then
+	holds 'copies without the lock scale with threads' "$tmp/copy.json" \
+		"($scaling)('released') > 1.3" "($scaling)('released')"
+else
+	skip 'copies without the lock scale with threads' 'one processor'
+fi
+holds 'copies with the lock do not' "$tmp/copy.json" "($scaling)('held') < 1.2" "($scaling)('held')"
+measured sweep copy --sweep
+holds 'a threshold is recommended' "$tmp/sweep.json" 'fact("recommended_threshold") is None or
+	fact("recommended_threshold") >= 0' 'd["facts"]'
+
+measured gvl gvl
+holds 'to release and acquire takes less alone than contended' "$tmp/gvl.json" \
+	'max(of("transition", "ns", threads=1)) < max(of("transition", "ns"))' 'd["tables"]'
+
+done_testing
