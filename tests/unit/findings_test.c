@@ -261,6 +261,25 @@ static void a_spread_is_the_larger_half_of_the_interval(void **state)
 	spread_reads(0, -1, 3, "0.0 ns +-3.00 ns\n");
 }
 
+static void what_was_measured_once_has_no_spread(void **state)
+{
+	struct findings f = { .schema = "gvlscope.bench/1", .name = "x" };
+	double low = 0, high = 0;
+	json_t *j;
+	char *s;
+
+	(void)state;
+	findings_fact(&f, "k", "it is", FINDING_BYTES, &(struct figure){ .value = 4096, .nr = 1 });
+	s = printed(&f, text);
+	has(s, "\nit is     4.0 KiB\n");
+	j = json_of(&f);
+	assert_int_equal(json_unpack(j, "{s:{s:{s:F, s:F}}}", "facts", "k", "low", &low, "high", &high), 0);
+	assert_true(low == 4096 && high == 4096);
+	json_decref(j);
+	free(s);
+	findings_release(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -271,6 +290,7 @@ int main(void)
 		cmocka_unit_test(what_is_no_number_is_null),
 		cmocka_unit_test(numbers_read_well_in_every_unit),
 		cmocka_unit_test(a_spread_is_the_larger_half_of_the_interval),
+		cmocka_unit_test(what_was_measured_once_has_no_spread),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -58,6 +58,16 @@ void findings_say(struct findings *f, const char *fmt, ...)
 		f->nr_sentences++;
 }
 
+/* NULL is nothing; what was measured once has no spread. */
+static struct figure figure_of(const struct figure *v)
+{
+	if (!v)
+		return (struct figure){ 0 };
+	if (v->nr == 1)
+		return (struct figure){ v->value, v->value, v->value, v->value, v->value, 1 };
+	return *v;
+}
+
 static void fact_add(struct findings *f, const struct findings_fact *fact)
 {
 	struct findings_fact *more = grown(f, f->facts, f->nr_facts, sizeof(*more));
@@ -73,7 +83,7 @@ static void fact_add(struct findings *f, const struct findings_fact *fact)
 void findings_fact(struct findings *f, const char *key, const char *title, enum finding_unit unit,
 		   const struct figure *v)
 {
-	fact_add(f, &(struct findings_fact){ key, title, unit, { .figure = v ? *v : (struct figure){ 0 } } });
+	fact_add(f, &(struct findings_fact){ key, title, unit, { .figure = figure_of(v) } });
 }
 
 void findings_fact_text(struct findings *f, const char *key, const char *title, const char *text)
@@ -114,10 +124,10 @@ void findings_label(struct findings *f, const char *text)
 
 void findings_number(struct findings *f, double exact)
 {
-	cell_add(f, &(struct findings_cell){ .figure = { exact, exact, exact, exact, exact, 1 } });
+	findings_figure(f, &(struct figure){ .value = exact, .nr = 1 });
 }
 
 void findings_figure(struct findings *f, const struct figure *v)
 {
-	cell_add(f, &(struct findings_cell){ .figure = v ? *v : (struct figure){ 0 } });
+	cell_add(f, &(struct findings_cell){ .figure = figure_of(v) });
 }
