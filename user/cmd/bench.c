@@ -180,7 +180,9 @@ static int measure(struct findings *f, struct options *o, struct err *e)
 
 static int bench(struct options *o, struct err *e)
 {
-	auto_release(findings_release) struct findings f = { 0 };
+	auto_release(findings_release) struct findings f = {
+		.schema = "gvlscope.bench/1", .name = o->benchmark->name,
+	};
 	int err = measure(&f, o, e), printed;
 
 	if (err && err != -EINTR)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The benchmarks of `gvlscope bench`: they run the reference implementations here and now, interleaved, and
- * fill findings. Each returns 0, -EINTR when *@is_interrupted became true (what was measured until then is in
- * @f), or -errno with @e set. They start threads, and end all of them before they return.
+ * fill findings, whose schema and name their caller sets. Each returns 0, -EINTR when *@is_interrupted became
+ * true (what was measured until then is in @f), or -errno with @e set. They start threads, and end all of them
+ * before they return.
  */
 #ifndef GVL_REF_BENCH_H
 #define GVL_REF_BENCH_H
