@@ -8,7 +8,7 @@
 allowed='util: util
 event: event stat util
 stat: stat util
-ref: ref stat util
+ref: ref event stat render util
 trace: trace event util
 target: target util
 probe: probe ref target event util bpf

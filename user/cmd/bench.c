@@ -3,14 +3,13 @@
 
 #include <errno.h>
 #include <getopt.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cmd/cmd.h"
 #include "cmd/format.h"
+#include "cmd/stop.h"
 #include "util/parse.h"
 #include "util/scope.h"
 
@@ -121,46 +120,6 @@ static int parse(struct options *o, int argc, char **argv, struct err *e)
 	if (argc - optind != 1)
 		return err_set(e, REASON_USAGE, -EINVAL, "bench: give one of close, copy, gvl");
 	return parse_benchmark(o, argv[optind], e);
-}
-
-/* Ctrl-C ends the measurement in order, a second one at once. */
-struct stop {
-	sigset_t signals;
-	pthread_t thread;
-	volatile bool is_interrupted;
-};
-
-static void *stop_wait(void *arg)
-{
-	struct stop *s = arg;
-	int sig;
-
-	sigwait(&s->signals, &sig);
-	s->is_interrupted = true;
-	pthread_sigmask(SIG_UNBLOCK, &s->signals, NULL);
-	for (;;)
-		pause();
-	return NULL;
-}
-
-/* Before any other thread, which is to have these signals blocked too. */
-static int stop_start(struct stop *s, struct err *e)
-{
-	int err;
-
-	s->is_interrupted = false;
-	sigemptyset(&s->signals);
-	sigaddset(&s->signals, SIGINT);
-	sigaddset(&s->signals, SIGTERM);
-	pthread_sigmask(SIG_BLOCK, &s->signals, NULL);
-	err = pthread_create(&s->thread, NULL, stop_wait, s);
-	return err ? err_sys(e, err, "a thread") : 0;
-}
-
-static void stop_end(struct stop *s)
-{
-	pthread_cancel(s->thread);
-	pthread_join(s->thread, NULL);
 }
 
 static int measure(struct findings *f, struct options *o, struct err *e)
