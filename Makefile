@@ -117,7 +117,7 @@ FUZZ_SECONDS ?= 60
 fuzz: $(FUZZ)
 	tests/fuzz/run $(FUZZ_SECONDS) $(FUZZ)
 
-check: all $(UNIT) $(patsubst %,$(B)/tools/%,trace-gen trace_dump switches measure frame_line closefn copyfn libcopy) arm64
+check: all $(UNIT) $(patsubst %,$(B)/tools/%,trace-gen trace_dump switches measure frame_line closefn copyfn libcopy replay) arm64
 	tests/run $(UNIT) $(sort $(wildcard tests/*.t))
 
 clean:
