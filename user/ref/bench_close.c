@@ -165,8 +165,8 @@ static void say_growth(struct bench *b, uint32_t nr)
 
 	if (!own->close_ns.nr || sample_ratio(&own->close_ns, &global->close_ns, &ratio))
 		return;
-	findings_say(b->f, "To close %s blocked readers one by one takes %s a close with one list of "
-		     "all waiters, %s with a list per IO: %s.", unit_count(nr).text,
+	findings_say(b->f, "To close %s blocked readers one by one takes %s a close with one list "
+		     "of all waiters, %s with a list per IO: %s.", unit_count(nr).text,
 		     unit_ns_real(sample_median(&global->close_ns)).text,
 		     unit_ns_real(sample_median(&own->close_ns)).text,
 		     unit_ratio(ratio.value).text);
@@ -249,7 +249,8 @@ static void fit_growth(struct bench *b)
 
 	if (!err) {
 		add_fact(b, "global_ns_per_waiter", "a close, per blocked reader, global", &closes);
-		add_fact(b, "per_io_ns_per_waiter", "a close, per blocked reader, per-io", &own_closes);
+		add_fact(b, "per_io_ns_per_waiter", "a close, per blocked reader, per-io",
+			 &own_closes);
 		add_fact(b, "global_ns_per_node", "its scan alone, global", &scans);
 		add_fact(b, "per_io_ns_per_node", "its scan alone, per-io", &own_scans);
 	}
@@ -411,8 +412,8 @@ static int try_none(struct bench *b)
 		has_left = readers_wait(&p, 0, STILL_BLOCKED_NS);
 		ref_io_close(p.now, &p.reader[0].out, &p.closer, NULL);
 		readers_wait(&p, 0, UINT64_MAX);
-		findings_say(b->f, "Without any list, by close(2) alone, a blocked reader %s %s later; "
-			     "the pipe's other end was closed then.",
+		findings_say(b->f, "Without any list, by close(2) alone, a blocked reader %s %s "
+			     "later; the pipe's other end was closed then.",
 			     has_left ? "was gone at most" : "still was blocked",
 			     unit_ns(STILL_BLOCKED_NS).text);
 	}
