@@ -14,7 +14,8 @@ setarch -R true 2>/dev/null && fixed='setarch -R'
 for test in .build/tests/ref_*_test; do
 	name=$(basename "$test")
 	# shellcheck disable=SC2086
-	check "$name: ThreadSanitizer" timeout 100 ${fixed:-} ".build/tsan/$name"
+	check "$name: ThreadSanitizer" env TSAN_OPTIONS=suppressions=tests/tsan.supp timeout 100 \
+		${fixed:-} ".build/tsan/$name"
 	check "$name: AddressSanitizer and UBSan" timeout 100 ".build/asan/$name"
 	if ! command -v valgrind >"$tmp/which"; then
 		skip "$name: DRD" 'valgrind is not installed'
