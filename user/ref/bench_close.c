@@ -16,6 +16,7 @@ enum {
 	MAX_READERS = 10000,
 	RUNS = 5,
 	GROUPS = 10, GROUP = 20,	/* closes, in a run of many readers */
+	BESIDE = 100,			/* closes of IOs that nobody waits in */
 	/* Ruby v4.0.0: benchmark/io_close.yml, and a tenth of io_close_contended.yml in a run */
 	IO_CLOSE_ITERATIONS = 100, IO_CLOSE_PIPES = 100,
 	CONTENDED_READERS = 1000, CONTENDED_ITERATIONS = 10, CONTENDED_PIPES = 10,
@@ -29,6 +30,8 @@ enum {
 struct series {
 	struct sample blocked;		/* when an IO was closed */
 	struct sample visited, close_ns, scan_ns;
+	struct sample readers;		/* all of them blocked, when another IO was closed */
+	struct sample beside_ns;
 };
 
 struct bench {
@@ -44,6 +47,15 @@ static void series_release(struct series *s)
 	sample_release(&s->visited);
 	sample_release(&s->close_ns);
 	sample_release(&s->scan_ns);
+	sample_release(&s->readers);
+	sample_release(&s->beside_ns);
+}
+
+/* Of BESIDE closes. 0 or -ENOMEM. */
+static int series_add_beside(struct series *s, uint32_t readers, uint64_t sum_ns)
+{
+	return sample_add(&s->readers, readers) ?:
+	       sample_add(&s->beside_ns, (double)sum_ns / BESIDE);
 }
 
 /* Of @nr closes. 0 or -ENOMEM. */
@@ -93,14 +105,48 @@ static bool is_closed(uint32_t i, uint32_t nr)
 	return tenth <= GROUP || (i % tenth >= first && i % tenth < first + GROUP);
 }
 
+static int io_pair(struct ref_io *in, struct ref_io *out)
+{
+	int fds[2];
+
+	if (pipe2(fds, O_CLOEXEC))
+		return -errno;
+	ref_io_init(in, fds[0], false);
+	ref_io_init(out, fds[1], true);
+	return 0;
+}
+
+/* All readers are blocked, and none in what is closed: nobody has to wake up. */
+static int run_beside(struct bench *b, struct readers *p, enum ref_waiters_design design)
+{
+	struct ref_close did;
+	uint64_t sum_ns = 0;
+
+	for (int i = 0; i < BESIDE; i++) {
+		struct ref_io in, out;
+		int err = io_pair(&in, &out);
+
+		if (err)
+			return err;
+		ref_io_close(p->now, &in, &p->closer, &did);
+		sum_ns += did.total_ns;
+		ref_io_close(p->now, &out, &p->closer, NULL);
+	}
+	return series_add_beside(&b->now[design], p->nr, sum_ns) ?:
+	       series_add_beside(&b->all[design], p->nr, sum_ns);
+}
+
 static int run_close(struct bench *b, struct readers *p, enum ref_waiters_design design)
 {
 	struct ref_close sum = { 0 }, did;
 	uint64_t blocked = 0, nr = 0;
 	int err = readers_gather(p, design);
 
-	for (uint32_t i = 0; i < p->nr && !err; i++) {
-		if (!is_closed(i, p->nr) || is_over(b)) {
+	if (err)
+		return err;
+	err = run_beside(b, p, design);
+	for (uint32_t i = 0; i < p->nr; i++) {
+		if (err || !is_closed(i, p->nr) || is_over(b)) {
 			readers_let_go(p, i);
 			continue;
 		}
@@ -112,8 +158,7 @@ static int run_close(struct bench *b, struct readers *p, enum ref_waiters_design
 		sum.total_ns += did.total_ns;
 		nr++;
 	}
-	if (!err)
-		readers_wait(p, 0, UINT64_MAX);
+	readers_wait(p, 0, UINT64_MAX);
 	if (err || is_over(b))
 		return err;
 	return series_add(&b->now[design], blocked, &sum, nr) ?:
@@ -153,6 +198,7 @@ static void add_rows(struct bench *b, uint32_t nr)
 		findings_number(b->f, nr);
 		tell(b->f, &s->close_ns);
 		tell(b->f, &s->scan_ns);
+		tell(b->f, &s->beside_ns);
 		findings_number(b->f, sample_mean(&s->visited));
 	}
 }
@@ -178,7 +224,8 @@ static int measure_closes(struct bench *b)
 		{ "design", "design", FINDING_LABEL },
 		{ "readers", "blocked readers", FINDING_COUNT },
 		{ "close_ns", "mean close", FINDING_NS },
-		{ "scan_ns", "scan", FINDING_NS },
+		{ "scan_ns", "its scan", FINDING_NS },
+		{ "beside_ns", "of another IO", FINDING_NS },
 		{ "visited", "nodes visited", FINDING_COUNT },
 	};
 	uint32_t max = b->o->max_readers ? b->o->max_readers : MAX_READERS, nr = 0;
@@ -234,45 +281,41 @@ static void add_fact(struct bench *b, const char *key, const char *title, const 
 		findings_fact(b->f, key, title, FINDING_NS, &v);
 }
 
-/* What one more blocked reader adds. The share is of the scans, which the lists decide about. */
+/* What one more blocked reader adds to a close: of its IO, and of another, where nobody has to wake up. */
 static void fit_growth(struct bench *b)
 {
-	const struct series *global = &b->all[REF_WAITERS_GLOBAL];
-	const struct series *own = &b->all[REF_WAITERS_PER_IO];
-	struct sample closes = { 0 }, own_closes = { 0 };
-	struct sample scans = { 0 }, own_scans = { 0 };
+	static const struct {
+		const char *key[2], *title[2];
+		size_t x, y;
+	} facts[] = {
+		{ { "global_ns_per_waiter", "per_io_ns_per_waiter" },
+		  { "a close, per blocked reader, global", "... per-io" },
+		  offsetof(struct series, blocked), offsetof(struct series, close_ns) },
+		{ { "global_ns_per_node", "per_io_ns_per_node" },
+		  { "of another IO, per blocked reader, global", "... per-io" },
+		  offsetof(struct series, readers), offsetof(struct series, beside_ns) },
+	};
+	struct sample slopes[2] = { 0 };
 	struct figure share;
-	int err = slopes_of(b, &global->blocked, &global->close_ns, &closes) ?:
-		  slopes_of(b, &own->blocked, &own->close_ns, &own_closes) ?:
-		  slopes_of(b, &global->visited, &global->scan_ns, &scans) ?:
-		  slopes_of(b, &own->blocked, &own->scan_ns, &own_scans);
 
-	if (!err) {
-		add_fact(b, "global_ns_per_waiter", "a close, per blocked reader, global", &closes);
-		add_fact(b, "per_io_ns_per_waiter", "a close, per blocked reader, per-io",
-			 &own_closes);
-		add_fact(b, "global_ns_per_node", "its scan alone, global", &scans);
-		add_fact(b, "per_io_ns_per_node", "its scan alone, per-io", &own_scans);
+	for (size_t i = 0; i < ARRAY_LEN(facts); i++) {
+		for (int d = 0; d < 2; d++) {
+			const char *s = (const char *)&b->all[d];
+
+			sample_release(&slopes[d]);
+			if (slopes_of(b, (const struct sample *)(s + facts[i].x),
+				      (const struct sample *)(s + facts[i].y), &slopes[d]))
+				continue;
+			add_fact(b, facts[i].key[d], facts[i].title[d], &slopes[d]);
+		}
 	}
-	if (!err && !sample_ratio(&scans, &own_scans, &share))
-		findings_fact(b->f, "slope_share", "the latter, of the former", FINDING_SHARE,
-			      &share);
-	sample_release(&closes);
-	sample_release(&own_closes);
-	sample_release(&scans);
-	sample_release(&own_scans);
+	if (slopes[0].nr && !sample_ratio(&slopes[0], &slopes[1], &share))
+		findings_fact(b->f, "slope_share", "the latter, of the former", FINDING_SHARE, &share);
+	sample_release(&slopes[0]);
+	sample_release(&slopes[1]);
 }
 
-static int io_pair(struct ref_io *in, struct ref_io *out)
-{
-	int fds[2];
-
-	if (pipe2(fds, O_CLOEXEC))
-		return -errno;
-	ref_io_init(in, fds[0], false);
-	ref_io_init(out, fds[1], true);
-	return 0;
-}
+_Static_assert(REF_WAITERS_GLOBAL == 0 && REF_WAITERS_PER_IO == 1, "fit_growth() takes the first two");
 
 /* Nobody waits anywhere. Pipes are made before they are closed, and that is not timed. */
 static int run_io_close(struct bench *b, struct readers *p, enum ref_waiters_design design,
