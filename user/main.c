@@ -14,6 +14,7 @@ static const struct command {
 	const char *what;
 } commands[] = {
 	{ "bench", cmd_bench, "measure what the designs of Ruby's lock, closes and copies cost here" },
+	{ "compare", cmd_compare, "say what it would be with the other design of Ruby" },
 	{ "doctor", cmd_doctor, "say what can be measured here, how, and why not otherwise" },
 	{ "record", cmd_record, "trace the GVL of running Ruby processes into a file" },
 	{ "report", cmd_report, "say what a trace file holds" },

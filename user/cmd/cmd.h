@@ -7,6 +7,7 @@
 
 /* argv[0] is the command's name. */
 int cmd_bench(int argc, char **argv);
+int cmd_compare(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
 int cmd_record(int argc, char **argv);
 int cmd_report(int argc, char **argv);

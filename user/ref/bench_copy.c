@@ -8,10 +8,10 @@
 #include "ref/bench.h"
 
 #include <errno.h>
-#include <unistd.h>
 
 #include "ref/copies.h"
 #include "ref/crew.h"
+#include "ref/machine.h"
 #include "ref/sweep.h"
 #include "render/unit.h"
 #include "util/clock.h"
@@ -20,7 +20,6 @@
 #define MIB ((size_t)1024 * 1024)
 #define ROUND_BYTES (192 * MIB)		/* copied by all threads in a round, at least */
 #define RUNS 9
-#define TRANSITIONS 10000		/* in one measurement */
 
 static const uint32_t thread_counts[] = { 1, 2, 4, 8, 16, 32 };
 static const size_t sizes[] = { 1 * MIB, 5 * MIB, 10 * MIB, 20 * MIB };
@@ -52,19 +51,9 @@ struct copy_bench {
 	struct pair pairs[CREW_MAX];
 	struct worker workers[CREW_MAX];
 	struct sample round_ns[MODES][NR_COUNTS][NR_SIZES];
-	struct sample alone_ns, all_ns;		/* rounds of one thread, of one for each core */
-	struct sample transition_ns;
+	struct machine machine;
 	struct sample touch_ns[2][NR_SIZES];	/* [1]: the pages are there */
 };
-
-static uint32_t nr_cores(void)
-{
-	long nr = sysconf(_SC_NPROCESSORS_ONLN);
-
-	if (nr < 1)
-		return 1;
-	return nr < CREW_MAX ? nr : CREW_MAX;
-}
 
 static void worker_run(void *arg, struct ref_thread *me)
 {
@@ -134,24 +123,6 @@ static int touch_measure(struct copy_bench *b, size_t size, bool is_touched, str
 	return 0;
 }
 
-static int transition_measure(struct copy_bench *b, struct err *e)
-{
-	uint64_t begin_ns;
-
-	ref_lock_acquire(b->lock, &b->me);
-	begin_ns = clock_now_ns();
-	for (int i = 0; i < TRANSITIONS; i++) {
-		ref_lock_drop(b->lock, &b->me);
-		ref_lock_acquire(b->lock, &b->me);
-	}
-	if (sample_add(&b->transition_ns, (double)(clock_now_ns() - begin_ns) / TRANSITIONS)) {
-		ref_lock_drop(b->lock, &b->me);
-		return err_nomem(e);
-	}
-	ref_lock_drop(b->lock, &b->me);
-	return 0;
-}
-
 /* Both of a pair, one after the other, in random order. */
 static int pair_measure(struct copy_bench *b, uint32_t count, size_t size, struct err *e)
 {
@@ -194,12 +165,7 @@ static int measure(struct copy_bench *b, struct err *e)
 		for (size_t size = 0; !err && size < NR_SIZES; size++)
 			err = size_measure(b, size, e);
 		if (!err)
-			err = round_measure(b, &b->alone_ns, 1, sizes[NR_SIZES - 1], RELEASED, e);
-		if (!err)
-			err = round_measure(b, &b->all_ns, nr_cores(), sizes[NR_SIZES - 1],
-					    RELEASED, e);
-		if (!err)
-			err = transition_measure(b, e);
+			err = machine_measure(&b->machine, e);
 		if (err)
 			return err;
 	}
@@ -285,11 +251,10 @@ static void report_tables(struct findings *f, const struct copy_bench *b)
 
 static void report_facts(struct findings *f, const struct copy_bench *b)
 {
-	struct figure alone = figure_of(f, &b->alone_ns), all = figure_of(f, &b->all_ns);
-	struct figure transition = figure_of(f, &b->transition_ns);
+	struct figure alone = figure_of(f, &b->machine.bandwidth_1);
+	struct figure all = figure_of(f, &b->machine.bandwidth_all);
+	struct figure transition = figure_of(f, &b->machine.transition_ns);
 
-	alone = rate_of(&alone, sizes[NR_SIZES - 1]);
-	all = rate_of(&all, (double)sizes[NR_SIZES - 1] * nr_cores());
 	findings_fact(f, "bandwidth_1", "copied by one thread", FINDING_BYTES_PER_S, &alone);
 	findings_fact(f, "bandwidth_all", "copied by all cores together", FINDING_BYTES_PER_S,
 		      &all);
@@ -321,14 +286,14 @@ static void report_sentences(struct findings *f, const struct copy_bench *b)
 	struct figure held = scaling(f, b, HELD, MOST, LARGEST);
 	struct figure gain = ratio_of(f, &b->round_ns[RELEASED][MOST][LARGEST],
 				      &b->round_ns[HELD][MOST][LARGEST]);
-	struct figure transition = figure_of(f, &b->transition_ns);
+	struct figure transition = figure_of(f, &b->machine.transition_ns);
 	struct figure faults = ratio_of(f, &b->touch_ns[true][LARGEST],
 					&b->touch_ns[false][LARGEST]);
 
 	findings_say(f, "%u threads that copy %s each reach %.2f times the throughput of one when "
 		     "they let the lock go, on %u cores (%.2f to %.2f); %.2f times when they keep "
 		     "it (%.2f to %.2f).", thread_counts[MOST], unit_bytes(sizes[LARGEST]).text,
-		     released.value, nr_cores(), released.low, released.high, held.value, held.low,
+		     released.value, b->machine.cores, released.low, released.high, held.value, held.low,
 		     held.high);
 	findings_say(f, "Released they are %.2f times as fast as held (95 %% interval %.2f to "
 		     "%.2f)%s.", gain.value, gain.low, gain.high, verdict(&gain));
@@ -369,9 +334,7 @@ static void copy_bench_release(struct copy_bench *b)
 		sample_release(&rounds[i]);
 	for (size_t i = 0; i < sizeof(b->touch_ns) / sizeof(*touches); i++)
 		sample_release(&touches[i]);
-	sample_release(&b->alone_ns);
-	sample_release(&b->all_ns);
-	sample_release(&b->transition_ns);
+	machine_release(&b->machine);
 }
 
 static int bench_table(struct findings *f, const struct bench_options *o, struct ref_lock *l,

@@ -21,7 +21,7 @@ _Static_assert(MIN_BYTES << (NR_SIZES - 1) == MAX_BYTES, "sizes by factors of 2"
 #define CALIBRATIONS 5
 #define RUNS 15
 #define RIVAL_EVERY 3			/* runs: its quantum is long */
-#define CHEAP 0.02			/* of a copy: what releasing may cost who copies alone */
+#define CHEAP_PERCENT 2		/* of a copy: what releasing may cost who copies alone */
 
 enum situation { ALONE, ONE, FOUR, RIVAL, SITUATIONS };
 enum mode { HELD, RELEASED, MODES };
@@ -316,7 +316,7 @@ static int cheap_from(const struct sweep *s)
 			 sample_median(&cells[0].copier_ns[HELD]);
 	int from = NR_SIZES;
 
-	while (from > 0 && cost_ns <= CHEAP * sample_median(&cells[from - 1].copier_ns[HELD]))
+	while (from > 0 && cost_ns <= CHEAP_PERCENT / 100.0 * sample_median(&cells[from - 1].copier_ns[HELD]))
 		from--;
 	return from;
 }
@@ -376,7 +376,7 @@ static void report_threshold(struct findings *f, const struct sweep *s)
 	int size = larger(cheap_from(s), larger(good_from(f, s, ONE, pays),
 						good_from(f, s, FOUR, is_no_loss)));
 
-	_Static_assert(CHEAP == 0.02, "as the sentence says");
+	_Static_assert(CHEAP_PERCENT == 2, "as the sentence says");
 	if (size == NR_SIZES) {
 		findings_say(f, "These figures recommend no threshold: there is no size from which "
 			     "on %s.", reason);

@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The recorded timeline of each lock is run again with its copies of IO::Buffer made otherwise (simulate.h).
+ * What a copy of a size takes, what copies that run at the same time take from each other and what it costs
+ * to give up the lock is measured here and now, by the reference.
+ */
+#include "ref/compare.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "ref/copies.h"
+#include "ref/machine.h"
+#include "ref/simulate.h"
+#include "util/scope.h"
+
+enum {
+	MEASUREMENTS = 5,
+	CALIBRATED = 64,		/* copies done again, evenly over their sizes */
+	CALIBRATED_BYTES = 16 * 1024,	/* and larger: below it a trap takes as long as the copy */
+};
+
+/* Of all locks. */
+struct totals {
+	double hold_ns, free_ns, wait_ns, blame_ns, span_ns;
+	double copying_ns;
+	uint64_t changed;
+};
+
+/* Bounds of what is measured: the prediction is made with each. */
+enum bound { BOUND_MIDDLE, BOUND_BEST, BOUND_WORST, BOUNDS };
+
+struct conditions {
+	double bandwidth_1, bandwidth_all, transition_ns;
+};
+
+static int conditions_measure(struct conditions out[BOUNDS], uint32_t *cores, struct err *e)
+{
+	auto_release(machine_release) struct machine m = { 0 };
+	struct figure one, all, transition;
+
+	for (int i = 0; i < MEASUREMENTS; i++) {
+		int err = machine_measure(&m, e);
+
+		if (err)
+			return err;
+	}
+	if (sample_figure(&m.bandwidth_1, &one) || sample_figure(&m.bandwidth_all, &all) ||
+	    sample_figure(&m.transition_ns, &transition))
+		return err_nomem(e);
+	*cores = m.cores;
+	out[BOUND_MIDDLE] = (struct conditions){ one.value, all.value, transition.value };
+	out[BOUND_BEST] = (struct conditions){ one.value, all.high, transition.low };
+	out[BOUND_WORST] = (struct conditions){ one.value, all.low, transition.high };
+	return 0;
+}
+
+#define AS_RECORDED (SIZE_MAX - 1)	/* for a threshold */
+
+static int run(struct totals *out, const struct comparison *c, size_t threshold,
+	       const struct conditions *conditions, uint32_t cores, struct err *e)
+{
+	*out = (struct totals){ 0 };
+	for (size_t i = 0; i < c->schedule.nr_locks; i++) {
+		const struct schedule_lock *l = c->schedule.locks[i];
+		struct simulate_options o;
+		struct simulated did;
+		int err;
+
+		if (!l)
+			continue;
+		o = simulate_options(l);
+		o.is_changed = threshold != AS_RECORDED;
+		o.is_buffer_only = true;
+		o.threshold = threshold;
+		o.transition_ns = conditions->transition_ns;
+		o.sharing = (struct sharing){ cores, conditions->bandwidth_1, conditions->bandwidth_all };
+		err = simulate(&did, l, &o, e);
+		if (err)
+			return err;
+		out->hold_ns += did.hold_ns;
+		out->free_ns += did.free_ns;
+		out->wait_ns += did.wait_ns;
+		out->blame_ns += did.copy_blame_ns;
+		out->span_ns += did.span_ns;
+		out->copying_ns += did.copying_ns;
+		out->changed += did.changed_copies;
+		simulated_release(&did);
+	}
+	return 0;
+}
+
+/* Copies made with the lock, of which it is known how long they took. */
+struct recorded {
+	const struct act **acts;
+	size_t nr, room;
+};
+
+static void recorded_release(struct recorded *r)
+{
+	free(r->acts);
+}
+
+static int by_bytes(const void *a, const void *b)
+{
+	const struct act *x = *(const struct act *const *)a, *y = *(const struct act *const *)b;
+
+	return (x->bytes > y->bytes) - (x->bytes < y->bytes);
+}
+
+static bool is_calibrated(const struct act *a)
+{
+	return (a->flags & COPY_HELD) && (a->flags & COPY_BUFFER) && !(a->flags & (ACT_WAKE | ACT_END)) &&
+	       (a->flags & COPY_OP) >> COPY_OP_SHIFT == COPY_MOVE && a->bytes >= CALIBRATED_BYTES;
+}
+
+static int recorded_add(struct recorded *r, const struct episode *ep)
+{
+	for (uint32_t i = 0; i < ep->nr_acts; i++) {
+		if (!is_calibrated(&ep->acts[i]))
+			continue;
+		if (r->nr == r->room) {
+			size_t room = r->room ? 2 * r->room : 256;
+			const struct act **more = reallocarray(r->acts, room, sizeof(*more));
+
+			if (!more)
+				return -ENOMEM;
+			r->acts = more;
+			r->room = room;
+		}
+		r->acts[r->nr++] = &ep->acts[i];
+	}
+	return 0;
+}
+
+static int recorded_init(struct recorded *r, const struct schedule *s)
+{
+	*r = (struct recorded){ 0 };
+	for (size_t i = 0; i < s->nr_locks; i++)
+		for (const struct episode *ep = s->locks[i] ? s->locks[i]->episodes : NULL; ep;
+		     ep = ep->next)
+			if (recorded_add(r, ep))
+				return -ENOMEM;
+	if (r->nr)
+		qsort(r->acts, r->nr, sizeof(*r->acts), by_bytes);
+	return 0;
+}
+
+static double sum_of(const double *ns, size_t nr)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < nr; i++)
+		sum += ns[i];
+	return sum;
+}
+
+static const struct findings_column calibration_columns[] = {
+	{ "memory", "memory", FINDING_LABEL },
+	{ "copies", "copies", FINDING_COUNT },
+	{ "traced_ns", "traced", FINDING_NS },
+	{ "reference_ns", "reference", FINDING_NS },
+	{ "error", "error", FINDING_SHARE },
+};
+
+/*
+ * Some of the recorded copies done again, from memory that caches have and from memory that they have not:
+ * which the traced process had is not known, so the nearer one counts. *error is NAN where there are none.
+ */
+static int calibrate(struct findings *f, const struct comparison *c, double *error, struct err *e)
+{
+	static const char *const memory[] = { "in caches", "not in caches" };
+	auto_release(recorded_release) struct recorded r;
+	double ns[CALIBRATED], traced = 0;
+	size_t sizes[CALIBRATED], nr;
+
+	*error = NAN;
+	if (recorded_init(&r, &c->schedule))
+		return err_nomem(e);
+	nr = r.nr < CALIBRATED ? r.nr : CALIBRATED;
+	if (!nr)
+		return 0;
+	for (size_t i = 0; i < nr; i++) {
+		const struct act *a = r.acts[i * r.nr / nr];
+
+		sizes[i] = a->bytes;
+		traced += a->dur_ns > c->trap_ns ? a->dur_ns - c->trap_ns : 0;
+	}
+	findings_table(f, "copy_calibration", "Copies with the lock: traced, and done again by the reference",
+		       calibration_columns, ARRAY_LEN(calibration_columns));
+	for (int is_cold = 0; is_cold < 2; is_cold++) {
+		int err = machine_copies(sizes, nr, is_cold, ns, e);
+		double off = fabs(sum_of(ns, nr) / traced - 1);
+
+		if (err)
+			return err;
+		findings_label(f, memory[is_cold]);
+		findings_number(f, nr);
+		findings_number(f, traced / nr);
+		findings_number(f, sum_of(ns, nr) / nr);
+		findings_number(f, off);
+		if (!(off >= *error))
+			*error = off;
+	}
+	return 0;
+}
+
+static const struct findings_column copy_columns[] = {
+	{ "what", "what", FINDING_LABEL },
+	{ "traced", "traced", FINDING_NS },
+	{ "predicted", "predicted", FINDING_NS },
+};
+
+static void row(struct findings *f, const char *what, double traced, double predicted)
+{
+	findings_label(f, what);
+	findings_number(f, traced);
+	findings_number(f, predicted);
+}
+
+static struct figure speedup_of(const struct totals *before, const struct totals after[BOUNDS])
+{
+	double v[BOUNDS];
+
+	for (enum bound b = 0; b < BOUNDS; b++)
+		v[b] = after[b].copying_ns > 0 ? before->copying_ns / after[b].copying_ns : 1;
+	return (struct figure){
+		.value = v[BOUND_MIDDLE], .nr = MEASUREMENTS,
+		.low = fmin(v[BOUND_WORST], v[BOUND_MIDDLE]), .high = fmax(v[BOUND_BEST], v[BOUND_MIDDLE]),
+		.min = v[BOUND_WORST], .max = v[BOUND_BEST],
+	};
+}
+
+static int predict(struct totals after[BOUNDS], const struct comparison *c, size_t threshold,
+		   const struct conditions conditions[BOUNDS], uint32_t cores, struct err *e)
+{
+	for (enum bound b = 0; b < BOUNDS; b++) {
+		int err = run(&after[b], c, threshold, &conditions[b], cores, e);
+
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static const struct findings_column sweep_columns[] = {
+	{ "threshold", "released from", FINDING_BYTES },
+	{ "copies", "other copies", FINDING_COUNT },
+	{ "speedup", "copies' speed-up", FINDING_RATIO },
+	{ "wait_ns", "waiting", FINDING_NS },
+	{ "hold_ns", "lock held", FINDING_NS },
+};
+
+static int sweep(struct findings *f, const struct comparison *c, const struct totals *before,
+		 const struct conditions conditions[BOUNDS], uint32_t cores, struct err *e)
+{
+	findings_table(f, "sweep", "Copies without the lock from a size on", sweep_columns,
+		       ARRAY_LEN(sweep_columns));
+	for (size_t bytes = 16 * 1024; bytes <= 64 * 1024 * 1024; bytes *= 4) {
+		struct totals after[BOUNDS];
+		struct figure speedup;
+		int err = predict(after, c, bytes, conditions, cores, e);
+
+		if (err)
+			return err;
+		speedup = speedup_of(before, after);
+		findings_number(f, bytes);
+		findings_number(f, after->changed);
+		findings_figure(f, &speedup);
+		findings_number(f, after->wait_ns);
+		findings_number(f, after->hold_ns);
+	}
+	return 0;
+}
+
+static double error_of(double got, double want)
+{
+	return want > 0 ? fabs(got / want - 1) : got > 0;
+}
+
+static void say(struct findings *f, const struct totals *before, const struct totals *after,
+		const struct figure *speedup, size_t threshold)
+{
+	double waited = before->wait_ns > 0 ? after->wait_ns / before->wait_ns - 1 : 0;
+	const char *how = threshold == REF_COPY_NEVER ? "made with the lock" : "made without the lock";
+
+	findings_say(f, "%s %s (Ruby %s), the recorded copies of IO::Buffer would be over %s, with %.1f %% "
+		     "%s waiting for the lock.", threshold == REF_COPY_NEVER ? "All" : "Large ones", how,
+		     threshold == REF_COPY_NEVER ? "up to 3.3" : "3.4 and later",
+		     compare_words(speedup).text, 100 * fabs(waited), waited > 0 ? "more" : "less");
+}
+
+static int fill(struct findings *f, const struct comparison *c, const struct compare_options *o,
+		const struct totals *before, const struct conditions conditions[BOUNDS], uint32_t cores,
+		struct err *e)
+{
+	size_t threshold = c->has_free_copies ? REF_COPY_NEVER : o->threshold;
+	double recorded = comparison_waited_ns(c), replay = error_of(before->wait_ns, recorded), copies;
+	struct totals after[BOUNDS];
+	struct figure speedup;
+	int err = predict(after, c, threshold, conditions, cores, e);
+
+	if (!err)
+		err = calibrate(f, c, &copies, e);
+	if (err)
+		return err;
+	speedup = speedup_of(before, after);
+	say(f, before, after, &speedup, threshold);
+	findings_fact(f, "speedup_copy", "copies: traced / predicted", FINDING_RATIO, &speedup);
+	findings_fact(f, "replay_error", "waiting: replayed unchanged against traced", FINDING_SHARE,
+		      &(struct figure){ .value = replay, .nr = 1 });
+	if (!isnan(copies))
+		findings_fact(f, "copy_error", "copies: error of the calibration", FINDING_SHARE,
+			      &(struct figure){ .value = copies, .nr = 1 });
+	findings_fact_text(f, "copy_trusted", "copies: to be trusted",
+			   replay > COMPARE_ERROR_MAX ?
+			   "no: replayed unchanged, the waiting is not what was traced" :
+			   copies > COMPARE_ERROR_MAX ?
+			   "no: the reference copies faster or slower than the traced process did" : "yes");
+	findings_table(f, "copy", "The lock, while copies of IO::Buffer are made otherwise", copy_columns,
+		       ARRAY_LEN(copy_columns));
+	row(f, "all copies, from first to last", before->copying_ns, after->copying_ns);
+	row(f, "lock held", before->hold_ns, after->hold_ns);
+	row(f, "threads waiting for it", before->wait_ns, after->wait_ns);
+	row(f, "of that, while the owner copied", before->blame_ns, after->blame_ns);
+	return o->is_sweep ? sweep(f, c, before, conditions, cores, e) : 0;
+}
+
+int compare_copies(struct findings *f, const struct comparison *c, const struct compare_options *o,
+		   struct err *e)
+{
+	struct conditions conditions[BOUNDS];
+	struct totals before, after;
+	uint32_t cores = 0;
+	int err = conditions_measure(conditions, &cores, e);
+
+	if (!err)
+		err = run(&before, c, AS_RECORDED, &conditions[BOUND_MIDDLE], cores, e);
+	if (!err)
+		err = run(&after, c, c->has_free_copies ? REF_COPY_NEVER : o->is_sweep ? REF_COPY_ALWAYS :
+			  o->threshold, &conditions[BOUND_MIDDLE], cores, e);
+	if (err)
+		return err;
+	return after.changed ? fill(f, c, o, &before, conditions, cores, e) : 1;
+}

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "ref/machine.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "ref/copies.h"
+#include "ref/crew.h"
+#include "util/clock.h"
+#include "util/scope.h"
+
+#define MIB ((size_t)1024 * 1024)
+#define ROUND_BYTES (20 * MIB)		/* of each thread: more than caches have */
+#define COLD_BYTES (128 * MIB)		/* of each buffer, used by turns */
+#define TRANSITIONS 10000
+
+/* A lock of one's own, owned, and a thread of it. */
+struct owner {
+	struct ref_lock lock;
+	struct ref_thread me;
+};
+
+static int owner_init(struct owner *o, struct err *e)
+{
+	int err = ref_lock_init(&o->lock, REF_LOCK_33, REF_QUANTUM_NS);
+
+	if (err)
+		return err_sys(e, -err, "cannot make a lock");
+	ref_thread_init(&o->me, &o->lock);
+	ref_lock_acquire(&o->lock, &o->me);
+	return 0;
+}
+
+/* It owns the lock still. */
+static void owner_release(struct owner *o)
+{
+	ref_lock_drop(&o->lock, &o->me);
+	ref_thread_destroy(&o->me);
+	ref_lock_destroy(&o->lock);
+}
+
+struct pair {
+	struct ref_buffer to, from;
+	uint64_t begin_ns, end_ns;
+};
+
+static void pair_release(struct pair *p)
+{
+	ref_buffer_free(&p->to);
+	ref_buffer_free(&p->from);
+}
+
+static int pair_init(struct pair *p, size_t size, struct err *e)
+{
+	int err;
+
+	*p = (struct pair){ 0 };
+	err = ref_buffer_init(&p->to, size, true);
+	if (!err)
+		err = ref_buffer_init(&p->from, size, true);
+	if (!err)
+		return 0;
+	pair_release(p);
+	return err_sys(e, -err, "memory to copy");
+}
+
+static void copy_once(void *arg, struct ref_thread *me)
+{
+	struct pair *p = arg;
+
+	p->begin_ns = clock_now_ns();
+	ref_copy(me->lock, me, &p->to, &p->from, ROUND_BYTES, REF_COPY_ALWAYS);
+	p->end_ns = clock_now_ns();
+}
+
+/* Adds to @latency_ns how long the first of them took to begin. */
+static int bandwidth_measure(struct sample *s, struct sample *latency_ns, struct pair *pairs,
+			     uint32_t nr, struct err *e)
+{
+	uint64_t begin_ns, end_ns = 0;
+	struct owner o;
+	struct crew crew;
+	int err = owner_init(&o, e);
+
+	if (err)
+		return err;
+	err = crew_start(&crew, &o.lock, nr, copy_once, pairs, sizeof(*pairs), e);
+	begin_ns = clock_now_ns();
+	ref_lock_drop(&o.lock, &o.me);
+	crew_join(&crew);
+	ref_lock_acquire(&o.lock, &o.me);
+	owner_release(&o);
+	if (err)
+		return err;
+	for (uint32_t i = 0; i < nr; i++)
+		if (pairs[i].end_ns > end_ns)
+			end_ns = pairs[i].end_ns;
+	if (sample_add(s, (double)nr * ROUND_BYTES * NS_PER_SEC / (end_ns - pairs[0].begin_ns)) ||
+	    sample_add(latency_ns, pairs[0].begin_ns - begin_ns))
+		return err_nomem(e);
+	return 0;
+}
+
+static int transition_measure(struct sample *s, struct err *e)
+{
+	uint64_t begin_ns;
+	struct owner o;
+	int err = owner_init(&o, e);
+
+	if (err)
+		return err;
+	begin_ns = clock_now_ns();
+	for (int i = 0; i < TRANSITIONS; i++) {
+		ref_lock_drop(&o.lock, &o.me);
+		ref_lock_acquire(&o.lock, &o.me);
+	}
+	if (sample_add(s, (double)(clock_now_ns() - begin_ns) / TRANSITIONS))
+		err = err_nomem(e);
+	owner_release(&o);
+	return err;
+}
+
+static uint32_t nr_cores(void)
+{
+	long nr = sysconf(_SC_NPROCESSORS_ONLN);
+
+	return nr < 1 ? 1 : nr < CREW_MAX ? nr : CREW_MAX;
+}
+
+int machine_measure(struct machine *m, struct err *e)
+{
+	struct pair pairs[CREW_MAX] = { 0 };
+	int err = 0;
+
+	m->cores = nr_cores();
+	for (uint32_t i = 0; i < m->cores && !err; i++)
+		err = pair_init(&pairs[i], ROUND_BYTES, e);
+	if (!err)
+		err = bandwidth_measure(&m->bandwidth_1, &m->latency_ns, pairs, 1, e);
+	if (!err)
+		err = bandwidth_measure(&m->bandwidth_all, &m->latency_ns, pairs, m->cores, e);
+	if (!err)
+		err = transition_measure(&m->transition_ns, e);
+	for (uint32_t i = 0; i < m->cores; i++)
+		pair_release(&pairs[i]);
+	return err;
+}
+
+void machine_release(struct machine *m)
+{
+	sample_release(&m->bandwidth_1);
+	sample_release(&m->bandwidth_all);
+	sample_release(&m->transition_ns);
+	sample_release(&m->latency_ns);
+}
+
+int machine_copies(const size_t *sizes, size_t nr, bool is_cold, double *ns, struct err *e)
+{
+	auto_release(pair_release) struct pair p = { 0 };
+	size_t room = is_cold ? COLD_BYTES : 0, at = 0;
+	int err;
+
+	for (size_t i = 0; i < nr; i++)
+		if (sizes[i] > room)
+			room = sizes[i];
+	err = pair_init(&p, room, e);
+	if (err)
+		return err;
+	for (size_t i = 0; i < nr; i++) {
+		uint64_t begin_ns;
+
+		if (!is_cold)
+			memmove(p.to.base, p.from.base, sizes[i]);
+		if (at + sizes[i] > room)
+			at = 0;
+		begin_ns = clock_now_ns();
+		memmove(p.to.base + at, p.from.base + at, sizes[i]);
+		ns[i] = clock_now_ns() - begin_ns;
+		at += is_cold ? sizes[i] : 0;
+	}
+	return 0;
+}
