@@ -32,13 +32,13 @@ struct totals {
 enum bound { BOUND_MIDDLE, BOUND_BEST, BOUND_WORST, BOUNDS };
 
 struct conditions {
-	double bandwidth_1, bandwidth_all, transition_ns;
+	double bandwidth_1, bandwidth_all, transition_ns, latency_ns;
 };
 
 static int conditions_measure(struct conditions out[BOUNDS], uint32_t *cores, struct err *e)
 {
 	auto_release(machine_release) struct machine m = { 0 };
-	struct figure one, all, transition;
+	struct figure one, all, transition, latency;
 
 	for (int i = 0; i < MEASUREMENTS; i++) {
 		int err = machine_measure(&m, e);
@@ -47,12 +47,12 @@ static int conditions_measure(struct conditions out[BOUNDS], uint32_t *cores, st
 			return err;
 	}
 	if (sample_figure(&m.bandwidth_1, &one) || sample_figure(&m.bandwidth_all, &all) ||
-	    sample_figure(&m.transition_ns, &transition))
+	    sample_figure(&m.transition_ns, &transition) || sample_figure(&m.latency_ns, &latency))
 		return err_nomem(e);
 	*cores = m.cores;
-	out[BOUND_MIDDLE] = (struct conditions){ one.value, all.value, transition.value };
-	out[BOUND_BEST] = (struct conditions){ one.value, all.high, transition.low };
-	out[BOUND_WORST] = (struct conditions){ one.value, all.low, transition.high };
+	out[BOUND_MIDDLE] = (struct conditions){ one.value, all.value, transition.value, latency.value };
+	out[BOUND_BEST] = (struct conditions){ one.value, all.high, transition.low, latency.low };
+	out[BOUND_WORST] = (struct conditions){ one.value, all.low, transition.high, latency.high };
 	return 0;
 }
 
@@ -75,6 +75,7 @@ static int run(struct totals *out, const struct comparison *c, size_t threshold,
 		o.is_buffer_only = true;
 		o.threshold = threshold;
 		o.transition_ns = conditions->transition_ns;
+		o.latency_ns = conditions->latency_ns;
 		o.sharing = (struct sharing){ cores, conditions->bandwidth_1, conditions->bandwidth_all };
 		err = simulate(&did, l, &o, e);
 		if (err)
