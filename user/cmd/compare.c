@@ -157,7 +157,7 @@ static int run(struct options *o, struct err *e)
 {
 	auto_release(comparison_release) struct comparison c;
 	auto_release(findings_release) struct findings f = {
-		.schema = "gvlscope.compare/1", .name = "compare",
+		.schema = "gvlscope.compare/1", .name = o->path,
 	};
 	struct stop stop;
 	int err;

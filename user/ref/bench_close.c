@@ -116,31 +116,34 @@ static int io_pair(struct ref_io *in, struct ref_io *out)
 	return 0;
 }
 
-/* All readers are blocked, and none in what is closed: nobody has to wake up. */
+/* All readers are blocked, and none in what is closed: nobody has to wake up. Pipes are made before. */
 static int run_beside(struct bench *b, struct readers *p, enum ref_waiters_design design)
 {
-	struct ref_close did;
+	struct ref_io in[BESIDE], out[BESIDE];
 	uint64_t sum_ns = 0;
+	int err = 0, nr = 0;
 
-	for (int i = 0; i < BESIDE; i++) {
-		struct ref_io in, out;
-		int err = io_pair(&in, &out);
-
-		if (err)
-			return err;
-		ref_io_close(p->now, &in, &p->closer, &did);
-		sum_ns += did.total_ns;
-		ref_io_close(p->now, &out, &p->closer, NULL);
+	while (nr < BESIDE && !err) {
+		err = io_pair(&in[nr], &out[nr]);
+		nr += !err;
 	}
-	return series_add_beside(&b->now[design], p->nr, sum_ns) ?:
-	       series_add_beside(&b->all[design], p->nr, sum_ns);
+	for (int i = 0; i < nr; i++) {
+		struct ref_close did;
+
+		ref_io_close(p->now, &in[i], &p->closer, &did);
+		sum_ns += did.total_ns;
+	}
+	for (int i = 0; i < nr; i++)
+		close(out[i].fd);
+	return err ?: series_add_beside(&b->now[design], p->nr, sum_ns) ?:
+		      series_add_beside(&b->all[design], p->nr, sum_ns);
 }
 
 static int run_close(struct bench *b, struct readers *p, enum ref_waiters_design design)
 {
 	struct ref_close sum = { 0 }, did;
 	uint64_t blocked = 0, nr = 0;
-	int err = readers_gather(p, design);
+	int err = readers_gather(p, design, false);
 
 	if (err)
 		return err;
@@ -173,7 +176,7 @@ static int run_all(struct bench *b, uint32_t nr)
 
 	if (err)
 		return err;
-	err = readers_gather(&p, REF_WAITERS_GLOBAL);
+	err = readers_gather(&p, REF_WAITERS_GLOBAL, false);
 	for (uint32_t i = 0; i < nr && !err; i++)
 		readers_let_go(&p, i);
 	if (!err)
@@ -351,7 +354,7 @@ static int run_contended(struct bench *b, struct readers *p, enum ref_waiters_de
 			 double *rate)
 {
 	uint32_t closed = CONTENDED_ITERATIONS * CONTENDED_PIPES;
-	int err = readers_gather(p, design);
+	int err = readers_gather(p, design, false);
 	uint64_t start_ns = clock_now_ns();
 
 	if (err)
@@ -448,7 +451,7 @@ static int try_none(struct bench *b)
 
 	if (err)
 		return err;
-	err = readers_gather(&p, REF_WAITERS_NONE);
+	err = readers_gather(&p, REF_WAITERS_NONE, false);
 	if (!err) {
 		readers_wait(&p, 0, STILL_BLOCKED_NS);	/* until it surely is in read(2) */
 		ref_io_close(p.now, &p.reader[0].in, &p.closer, NULL);

@@ -2,29 +2,47 @@
 /*
  * Only the scan differs between the designs: waiting until the interrupted threads have left, and close(2),
  * are the same work in both. So a close is predicted to take what it took, with its scan replaced by the
- * reference's in the other design.
+ * reference's in the other design. A long scan leaves caches behind that have nothing of what close(2) needs:
+ * that is predicted to change as it does between the reference's designs. Where there was nobody to scan,
+ * nothing changes.
+ *
+ * The closes are dealt out to HANDS hands in turn, each of which gives one mean; figures are medians of these,
+ * so that the few closes in the midst of which a thread lost its processor do not decide.
  */
 #include "ref/compare.h"
 
 #include <errno.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "ref/replay.h"
 #include "util/scope.h"
 
+enum { HANDS = 25, HAND_MIN = 8 };	/* closes in a hand */
+
+/* In which order the traced threads came to their list is not known. */
+enum way { WAY_TRACED, WAY_SHUFFLED, WAY_OTHER, WAYS };
+
+/* Of a close, ns, without what the probes took. */
 enum part { PART_SCAN, PART_WAIT, PART_CALL, PART_OTHER, PARTS };
 
-/* Of all closes, ns, without what the probes took. */
+struct hand {
+	double parts[PARTS];		/* as traced */
+	double after[PARTS];		/* as predicted */
+	size_t nr;
+};
+
 struct work {
+	const struct comparison *c;
 	enum ref_waiters_design traced, other;
 	struct replay_close *replay;
-	size_t nr;
-	double parts[PARTS], total;
+	struct hand hands[HANDS];
+	size_t nr_hands;
 	double listed;			/* mean */
 	double walk_ns;			/* of the probes, for each close that interrupted somebody */
+	double scan_ns;			/* the reference's, in the other design */
+	double call_ratio;		/* the reference's close(2), other to traced */
+	double saved_wait_ns;		/* of threads that were queued while a scan lasted */
 };
 
 static double less(double ns, double probes_ns)
@@ -33,24 +51,19 @@ static double less(double ns, double probes_ns)
 }
 
 /*
- * The scan has its second probe inside; what follows has one for each change of the lock or its queue, and
- * where somebody was interrupted the walk that tells whom.
+ * The second half of the first probe and the first half of the second lie in the scan, the rest of that one
+ * behind it. Then comes one for each change of the lock or its queue, and where somebody was interrupted the
+ * walk that tells whom.
  */
-static void parts_of(const struct close_one *one, const struct comparison *c, double walk_ns,
-		     double parts[PARTS])
+static void parts_of(const struct work *w, const struct close_one *one, double parts[PARTS])
 {
-	double rest = one->total_ns - one->scan_ns - one->call_ns;
-	double probes = c->trap_ns * one->switches + (one->matched ? walk_ns : 0);
+	double trap_ns = w->c->trap_ns, rest = one->total_ns - one->scan_ns - one->call_ns;
 
-	parts[PART_SCAN] = one->flags & SCAN_UNTIMED ? 0 : less(one->scan_ns, c->trap_ns);
+	rest = less(rest, trap_ns / 2 + trap_ns * one->switches + (one->matched ? w->walk_ns : 0));
+	parts[PART_SCAN] = one->flags & SCAN_UNTIMED ? 0 : less(one->scan_ns, trap_ns);
 	parts[PART_CALL] = one->call_ns;
-	parts[PART_WAIT] = one->matched ? less(rest, probes) : 0;
-	parts[PART_OTHER] = one->matched ? 0 : less(rest, probes);
-}
-
-static double sum_of(const double parts[PARTS])
-{
-	return parts[PART_SCAN] + parts[PART_WAIT] + parts[PART_CALL] + parts[PART_OTHER];
+	parts[PART_WAIT] = one->matched ? rest : 0;
+	parts[PART_OTHER] = one->matched ? 0 : rest;
 }
 
 /* How many waiters a scan of one list for all would have met. */
@@ -61,31 +74,27 @@ static uint64_t listed(const struct close_one *one)
 	return one->visited == WAITERS_UNKNOWN ? 0 : one->visited;
 }
 
+/* What is to be done again. 0 or -ENOMEM. */
 static int work_init(struct work *w, const struct comparison *c)
 {
 	size_t per_io = 0, matched = 0;
 
-	*w = (struct work){ .nr = c->nr_closes };
-	w->replay = calloc(w->nr, sizeof(*w->replay));
+	*w = (struct work){ .c = c, .replay = calloc(c->nr_closes, sizeof(*w->replay)) };
 	if (!w->replay)
 		return -ENOMEM;
-	for (size_t i = 0; i < w->nr; i++)
-		matched += c->closes[i].matched > 0;
-	w->walk_ns = matched ? c->walk_ns / matched : 0;
-	for (size_t i = 0; i < w->nr; i++) {
+	for (size_t i = 0; i < c->nr_closes; i++) {
 		const struct close_one *one = &c->closes[i];
-		double parts[PARTS];
 
-		parts_of(one, c, w->walk_ns, parts);
-		for (enum part p = 0; p < PARTS; p++)
-			w->parts[p] += parts[p];
 		per_io += !!(one->flags & SCAN_PER_IO);
+		matched += one->matched > 0;
 		w->replay[i] = (struct replay_close){ listed(one), one->matched > 0 };
-		w->listed += (double)listed(one) / w->nr;
+		w->listed += (double)listed(one) / c->nr_closes;
 	}
-	w->total = sum_of(w->parts);
+	w->walk_ns = matched ? c->walk_ns / matched : 0;
 	w->traced = per_io ? REF_WAITERS_PER_IO : REF_WAITERS_GLOBAL;
 	w->other = per_io ? REF_WAITERS_GLOBAL : REF_WAITERS_PER_IO;
+	w->nr_hands = c->nr_closes / HAND_MIN;
+	w->nr_hands = w->nr_hands < 1 ? 1 : w->nr_hands > HANDS ? HANDS : w->nr_hands;
 	return 0;
 }
 
@@ -94,40 +103,90 @@ static void work_release(struct work *w)
 	free(w->replay);
 }
 
-/* What the scan of @one would take in the other design: with one list for all, as it is long. */
-static double other_scan(const struct work *w, const struct close_one *one, double mean_ns)
+/* With one list for all it is as long as that list. */
+static double other_scan(const struct work *w, const struct close_one *one)
 {
-	if (w->other == REF_WAITERS_PER_IO || w->listed == 0)
-		return mean_ns;
-	return mean_ns * listed(one) / w->listed;
+	return w->other == REF_WAITERS_PER_IO ? w->scan_ns : w->scan_ns * listed(one) / w->listed;
 }
 
-struct prediction {
-	struct sample before, after;	/* each close, ns */
-	double saved_wait_ns;		/* of threads that were queued meanwhile */
-};
-
-static void prediction_release(struct prediction *p)
+static void predict_one(struct work *w, const struct close_one *one, struct hand *h)
 {
-	sample_release(&p->before);
-	sample_release(&p->after);
-}
+	double parts[PARTS], after[PARTS];
 
-static int predict(struct prediction *p, const struct work *w, const struct comparison *c,
-		   double mean_scan_ns)
-{
-	for (size_t i = 0; i < c->nr_closes; i++) {
-		const struct close_one *one = &c->closes[i];
-		double parts[PARTS], scan = other_scan(w, one, mean_scan_ns), total;
-
-		parts_of(one, c, w->walk_ns, parts);
-		total = sum_of(parts);
-		if (sample_add(&p->before, total) ||
-		    sample_add(&p->after, total - parts[PART_SCAN] + scan))
-			return -ENOMEM;
-		p->saved_wait_ns += (parts[PART_SCAN] - scan) * one->nr_queued;
+	parts_of(w, one, parts);
+	for (enum part p = 0; p < PARTS; p++)
+		after[p] = parts[p];
+	if (listed(one)) {
+		after[PART_SCAN] = other_scan(w, one);
+		after[PART_CALL] *= w->call_ratio;
+		after[PART_OTHER] *= w->call_ratio;
 	}
-	return 0;
+	for (enum part p = 0; p < PARTS; p++) {
+		h->parts[p] += parts[p];
+		h->after[p] += after[p];
+	}
+	h->nr++;
+	w->saved_wait_ns += (parts[PART_SCAN] - after[PART_SCAN]) * one->nr_queued;
+}
+
+static void predict(struct work *w, const struct replayed did[WAYS])
+{
+	double call = sample_median(&did[WAY_TRACED].call);
+
+	w->scan_ns = sample_median(&did[WAY_OTHER].scan);
+	w->call_ratio = call > 0 ? sample_median(&did[WAY_OTHER].call) / call : 1;
+	for (size_t i = 0; i < w->c->nr_closes; i++)
+		predict_one(w, &w->c->closes[i], &w->hands[i % w->nr_hands]);
+}
+
+/* The means of all hands: of the @part, or with PARTS of all of a close. */
+static void means(struct findings *f, const struct work *w, bool is_after, enum part part,
+		  struct sample *out)
+{
+	for (size_t i = 0; i < w->nr_hands; i++) {
+		const struct hand *h = &w->hands[i];
+		const double *parts = is_after ? h->after : h->parts;
+		double sum = 0;
+
+		for (enum part p = 0; p < PARTS; p++)
+			sum += part == PARTS || part == p ? parts[p] : 0;
+		if (sample_add(out, sum / h->nr))
+			f->is_broken = true;
+	}
+}
+
+static struct figure figure_of(struct findings *f, const struct sample *s)
+{
+	struct figure v = { 0 };
+
+	if (sample_figure(s, &v))
+		f->is_broken = true;
+	return v;
+}
+
+static struct figure mean_of(struct findings *f, const struct work *w, bool is_after, enum part part)
+{
+	struct sample s = { 0 };
+	struct figure v;
+
+	means(f, w, is_after, part, &s);
+	v = figure_of(f, &s);
+	sample_release(&s);
+	return v;
+}
+
+static struct figure speedup_of(struct findings *f, const struct work *w)
+{
+	struct sample before = { 0 }, after = { 0 };
+	struct figure v = { 0 };
+
+	means(f, w, false, PARTS, &before);
+	means(f, w, true, PARTS, &after);
+	if (sample_ratio(&after, &before, &v))
+		f->is_broken = true;
+	sample_release(&before);
+	sample_release(&after);
+	return v;
 }
 
 static const struct findings_column calibration_columns[] = {
@@ -137,54 +196,70 @@ static const struct findings_column calibration_columns[] = {
 	{ "error", "error", FINDING_SHARE },
 };
 
-static void calibration_row(struct findings *f, const char *part, double traced_ns,
+static double error_of(double reference, double traced)
+{
+	return traced > 0 ? fabs(reference / traced - 1) : reference > 0;
+}
+
+static void calibration_row(struct findings *f, const char *part, const struct figure *traced,
 			    const struct sample *reference)
 {
-	struct figure did;
+	struct figure did = figure_of(f, reference);
 
 	findings_label(f, part);
-	findings_number(f, traced_ns);
-	if (sample_figure(reference, &did))
-		f->is_broken = true;
+	findings_figure(f, traced);
 	findings_figure(f, &did);
-	if (traced_ns > 0)
-		findings_number(f, fabs(did.value - traced_ns) / traced_ns);
-	else
-		findings_figure(f, NULL);
+	findings_number(f, error_of(did.value, traced->value));
 }
 
 /*
- * How far the close time would be off if the reference's scan in the design that was traced stood for Ruby's.
+ * How far the close time would be off if the reference's scan in the design that was traced stood for Ruby's:
+ * of the two orders the nearer. The reference's waiters raise no exception, and all that it closes are pipes:
+ * wait and close(2) are told, but nothing is predicted from them.
  */
-static double calibrate(struct findings *f, const struct work *w, const struct replayed *did)
+static double calibrate(struct findings *f, const struct work *w, const struct replayed did[WAYS])
 {
-	double traced = w->parts[PART_SCAN] / w->nr;
-	double error = fabs(sample_median(&did->scan) - traced) * w->nr / w->total;
+	struct figure scan = mean_of(f, w, false, PART_SCAN), wait = mean_of(f, w, false, PART_WAIT);
+	struct figure call = mean_of(f, w, false, PART_CALL), all = mean_of(f, w, false, PARTS);
+	double error = fmin(fabs(sample_median(&did[WAY_TRACED].scan) - scan.value),
+			    fabs(sample_median(&did[WAY_SHUFFLED].scan) - scan.value));
 
 	findings_table(f, "close_calibration", "Closes: traced, and done again by the reference",
 		       calibration_columns, ARRAY_LEN(calibration_columns));
-	calibration_row(f, "scan", traced, &did->scan);
-	calibration_row(f, "wait", w->parts[PART_WAIT] / w->nr, &did->wait);
-	calibration_row(f, "close(2)", w->parts[PART_CALL] / w->nr, &did->call);
-	return error;
+	calibration_row(f, "scan", &scan, &did[WAY_TRACED].scan);
+	calibration_row(f, "... of a list in no order", &scan, &did[WAY_SHUFFLED].scan);
+	calibration_row(f, "wait", &wait, &did[WAY_TRACED].wait);
+	calibration_row(f, "close(2)", &call, &did[WAY_TRACED].call);
+	return all.value > 0 ? error / all.value : 0;
 }
 
 static const struct findings_column close_columns[] = {
 	{ "what", "what", FINDING_LABEL },
-	{ "before", "traced", FINDING_NS },
-	{ "after", "predicted", FINDING_NS },
+	{ "traced_ns", "traced", FINDING_NS },
+	{ "predicted_ns", "predicted", FINDING_NS },
 };
 
-static void row(struct findings *f, const char *what, double before, double after)
+static void add_parts(struct findings *f, const struct work *w)
 {
-	findings_label(f, what);
-	findings_number(f, before);
-	findings_number(f, after);
+	static const char *const names[] = {
+		[PART_SCAN] = "scan, with the lock held", [PART_WAIT] = "wait until they left",
+		[PART_CALL] = "close(2)", [PART_OTHER] = "the rest", [PARTS] = "all of it",
+	};
+
+	findings_table(f, "close", "A close", close_columns, ARRAY_LEN(close_columns));
+	for (enum part p = 0; p <= PARTS; p++) {
+		struct figure before = mean_of(f, w, false, p), after = mean_of(f, w, true, p);
+
+		findings_label(f, names[p]);
+		findings_figure(f, &before);
+		findings_figure(f, &after);
+	}
 }
 
 static void say(struct findings *f, const struct work *w, const struct figure *speedup, double saved)
 {
-	double share = 100 * w->parts[PART_SCAN] / w->total;
+	double all = mean_of(f, w, false, PARTS).value;
+	double share = all > 0 ? 100 * mean_of(f, w, false, PART_SCAN).value / all : 0;
 	const char *speed = compare_words(speedup).text;
 
 	if (w->other == REF_WAITERS_PER_IO)
@@ -192,48 +267,37 @@ static void say(struct findings *f, const struct work *w, const struct figure *s
 			     "would vanish: closes %s, %.1f %% less waiting for the lock.", share, speed,
 			     100 * saved);
 	else
-		findings_say(f, "With one list for all waiters (Ruby up to 3.4) each close would scan about "
+		findings_say(f, "With one list for all waiters (Ruby up to 3.4) each close would scan up to "
 			     "%.0f of them: closes %s, %.1f %% more waiting for the lock.", w->listed, speed,
 			     -100 * saved);
 }
 
-static int fill(struct findings *f, const struct work *w, const struct comparison *c,
-		const struct replayed did[REF_WAITERS_DESIGNS])
+static void fill(struct findings *f, const struct work *w, const struct replayed did[WAYS])
 {
-	auto_release(prediction_release) struct prediction p = { 0 };
-	double waited = comparison_waited_ns(c), saved, error, mean;
-	struct figure speedup;
+	struct figure speedup = speedup_of(f, w);
+	double waited = comparison_waited_ns(w->c), error = calibrate(f, w, did);
+	double saved = waited > 0 ? w->saved_wait_ns / waited : 0;
 
-	if (predict(&p, w, c, sample_median(&did[w->other].scan)) ||
-	    sample_sum_ratio(&p.after, &p.before, &speedup))
-		return -ENOMEM;
-	saved = waited > 0 ? p.saved_wait_ns / waited : 0;
 	say(f, w, &speedup, saved);
-	findings_fact(f, "speedup_close", "closes: traced / predicted", FINDING_RATIO, &speedup);
-	error = calibrate(f, w, &did[w->traced]);
-	findings_fact(f, "close_error", "closes: error of the calibration", FINDING_SHARE,
-		      &(struct figure){ .value = error, .nr = 1 });
-	findings_fact(f, "close_wait_saved", "waiting for the lock that would vanish", FINDING_SHARE,
+	findings_fact(f, "speedup_close", "closes: speed-up", FINDING_RATIO, &speedup);
+	findings_fact(f, "close_wait_saved", "closes: waiting saved", FINDING_SHARE,
 		      &(struct figure){ .value = saved, .nr = 1 });
-	findings_fact_text(f, "close_trusted", "closes: to be trusted", error <= COMPARE_ERROR_MAX ? "yes" :
+	findings_fact(f, "close_error", "closes: calibration off by", FINDING_SHARE,
+		      &(struct figure){ .value = error, .nr = 1 });
+	findings_fact_text(f, "close_trusted", "closes: trusted", error <= COMPARE_ERROR_MAX ? "yes" :
 			   "no: the reference's scan is too far from the one that was traced");
-	mean = sample_mean(&p.after);
-	findings_table(f, "close", "Closes, each", close_columns, ARRAY_LEN(close_columns));
-	row(f, "close", w->total / w->nr, mean);
-	row(f, "scan, with the lock held", w->parts[PART_SCAN] / w->nr,
-	    mean - (w->total - w->parts[PART_SCAN]) / w->nr);
-	return 0;
+	add_parts(f, w);
 }
 
-static void release_all(struct replayed (*did)[REF_WAITERS_DESIGNS])
+static void release_all(struct replayed (*did)[WAYS])
 {
-	for (size_t i = 0; i < REF_WAITERS_DESIGNS; i++)
+	for (size_t i = 0; i < WAYS; i++)
 		replayed_release(&(*did)[i]);
 }
 
 int compare_closes(struct findings *f, const struct comparison *c, struct err *e)
 {
-	auto_release(release_all) struct replayed did[REF_WAITERS_DESIGNS] = { 0 };
+	auto_release(release_all) struct replayed did[WAYS] = { 0 };
 	auto_release(work_release) struct work w = { 0 };
 	int err;
 
@@ -241,8 +305,14 @@ int compare_closes(struct findings *f, const struct comparison *c, struct err *e
 		return 1;
 	if (work_init(&w, c))
 		return err_nomem(e);
-	err = replay_closes(w.replay, w.nr, w.traced, w.other, did, e);
+	if (w.listed == 0)
+		return 1;
+	err = replay_closes(w.replay, c->nr_closes, (const struct replay_way[WAYS]) {
+		[WAY_TRACED] = { w.traced, false }, [WAY_SHUFFLED] = { w.traced, true },
+		[WAY_OTHER] = { w.other, false } }, WAYS, did, e);
 	if (err)
 		return err;
-	return fill(f, &w, c, did) ? err_nomem(e) : 0;
+	predict(&w, did);
+	fill(f, &w, did);
+	return 0;
 }

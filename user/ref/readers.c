@@ -8,14 +8,14 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "stat/sample.h"
 #include "util/clock.h"
 #include "util/scope.h"
 
 #define STACK_BYTES (1024 * 1024)	/* Ruby: vm_core.h, RUBY_VM_THREAD_MACHINE_STACK_SIZE */
 #define POLL_NS (50 * NS_PER_US)
 
-enum { BATCH = 50 };	/* that are woken together: more would queue for the lock for long */
-
+/* Who passes the baton on holds the lock: the next one comes to the list after it. */
 static void *reader_main(void *arg)
 {
 	struct reader *r = arg;
@@ -24,8 +24,14 @@ static void *reader_main(void *arg)
 	char byte;
 
 	ref_thread_init(&me, &p->lock);
-	while (read(p->gate[0], &byte, sizeof(byte)) == 1) {
+	for (;;) {
+		while (sem_wait(&r->go))
+			;
+		if (p->is_ending)
+			break;
 		ref_lock_acquire(&p->lock, &me);
+		if (r->next)
+			sem_post(&r->next->go);
 		ref_io_read(p->now, &r->in, &me, &byte, sizeof(byte));
 		ref_lock_drop(&p->lock, &me);
 	}
@@ -41,6 +47,7 @@ static int reader_start(struct reader *r, struct readers *p)
 	r->all = p;
 	ref_io_init(&r->in, -1, false);
 	ref_io_init(&r->out, -1, true);
+	sem_init(&r->go, 0, 0);
 	pthread_attr_init(&attr);
 	pthread_attr_setstacksize(&attr, STACK_BYTES);
 	err = pthread_create(&r->thread, &attr, reader_main, r);
@@ -52,19 +59,17 @@ int readers_init(struct readers *p, uint32_t nr, bool has_out)
 {
 	int err;
 
-	*p = (struct readers){ .has_out = has_out, .gate = { -1, -1 } };
-	p->reader = calloc(nr, sizeof(*p->reader));
-	if (!p->reader && nr)
-		return -ENOMEM;
-	err = ref_lock_init(&p->lock, REF_LOCK_33, REF_QUANTUM_NS);
+	*p = (struct readers){ .has_out = has_out, .seed = 18455 };
+	p->reader = calloc(nr + 1, sizeof(*p->reader));
+	p->order = calloc(nr + 1, sizeof(*p->order));
+	err = p->reader && p->order ? ref_lock_init(&p->lock, REF_LOCK_33, REF_QUANTUM_NS) : -ENOMEM;
 	if (err) {
 		free(p->reader);
+		free(p->order);
 		return err;
 	}
 	ref_thread_init(&p->closer, &p->lock);
 	ref_lock_acquire(&p->lock, &p->closer);
-	if (pipe2(p->gate, O_CLOEXEC))
-		err = -errno;
 	while (!err && p->nr_designs < REF_WAITERS_DESIGNS) {
 		err = ref_waiters_init(&p->waiters[p->nr_designs], p->nr_designs, &p->lock);
 		p->nr_designs += !err;
@@ -88,11 +93,14 @@ static void io_release(struct ref_io *io)
 void readers_release(struct readers *p)
 {
 	ref_lock_drop(&p->lock, &p->closer);
-	close(p->gate[1]);
+	p->is_ending = true;
+	for (uint32_t i = 0; i < p->nr; i++)
+		sem_post(&p->reader[i].go);
 	for (uint32_t i = 0; i < p->nr; i++) {
 		struct reader *r = &p->reader[i];
 
 		pthread_join(r->thread, NULL);
+		sem_destroy(&r->go);
 		io_release(&r->in);
 		io_release(&r->out);
 	}
@@ -100,8 +108,8 @@ void readers_release(struct readers *p)
 		ref_waiters_destroy(&p->waiters[--p->nr_designs]);
 	ref_thread_destroy(&p->closer);
 	ref_lock_destroy(&p->lock);
-	close(p->gate[0]);
 	free(p->reader);
+	free(p->order);
 }
 
 static int reader_open(struct reader *r)
@@ -140,16 +148,23 @@ static void poll_once(struct readers *p)
 	ref_lock_acquire(&p->lock, &p->closer);
 }
 
-/* So many bytes into a pipe that is empty. */
-static void put(int fd, size_t nr)
+/* The order in which they come to the list. */
+static void line_up(struct readers *p, bool is_shuffled)
 {
-	static const char bytes[BATCH];
+	for (uint32_t i = 0; i < p->nr; i++)
+		p->order[i] = &p->reader[i];
+	for (uint32_t i = p->nr; is_shuffled && i > 1; i--) {
+		uint32_t k = random_next(&p->seed) % i;
+		struct reader *r = p->order[k];
 
-	while (write(fd, bytes, nr) != (ssize_t)nr)
-		;
+		p->order[k] = p->order[i - 1];
+		p->order[i - 1] = r;
+	}
+	for (uint32_t i = 0; i < p->nr; i++)
+		p->order[i]->next = i + 1 < p->nr ? p->order[i + 1] : NULL;
 }
 
-int readers_gather(struct readers *p, enum ref_waiters_design design)
+int readers_gather(struct readers *p, enum ref_waiters_design design, bool is_shuffled)
 {
 	for (uint32_t i = 0; i < p->nr; i++) {
 		int err = reader_open(&p->reader[i]);
@@ -158,14 +173,11 @@ int readers_gather(struct readers *p, enum ref_waiters_design design)
 			return err;
 	}
 	p->now = &p->waiters[design];
-	while (p->now->nr < p->nr) {
-		uint64_t left = p->nr - p->now->nr;
-		uint64_t after = p->now->nr + (left < BATCH ? left : BATCH);
-
-		put(p->gate[1], after - p->now->nr);
-		while (p->now->nr < after)
-			poll_once(p);
-	}
+	line_up(p, is_shuffled);
+	if (p->nr)
+		sem_post(&p->order[0]->go);
+	while (p->now->nr < p->nr)
+		poll_once(p);
 	return 0;
 }
 
@@ -173,7 +185,8 @@ void readers_let_go(struct readers *p, uint32_t index)
 {
 	struct reader *r = &p->reader[index];
 
-	put(p->has_out ? r->out.fd : r->in.fd, 1);
+	while (write(p->has_out ? r->out.fd : r->in.fd, "", 1) != 1)
+		;
 }
 
 bool readers_wait(struct readers *p, uint64_t nr, uint64_t limit_ns)

@@ -9,6 +9,7 @@
 #define GVL_REF_READERS_H
 
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -17,10 +18,12 @@
 
 struct readers;
 
-/* Reads one byte each time that it passed the gate. */
+/* Reads one byte each time that it is told to go. */
 struct reader {
 	struct readers *all;
+	struct reader *next;		/* to be told after it; NULL: it is the last */
 	pthread_t thread;
+	sem_t go;
 	struct ref_io in, out;
 };
 
@@ -31,14 +34,12 @@ struct readers {
 	struct ref_waiters waiters[REF_WAITERS_DESIGNS];
 	struct ref_waiters *now;	/* of the design that they gathered for */
 	struct reader *reader;
+	struct reader **order;
+	uint64_t seed;			/* of the order, where it is random */
 	uint32_t nr;
 	uint32_t nr_designs;		/* that are initialised */
 	bool has_out;
-	/*
-	 * A pipe: a byte lets a thread pass, its end ends them. No futex: each wake-up searches
-	 * through those that wait for any.
-	 */
-	int gate[2];
+	bool is_ending;
 };
 
 /*
@@ -51,9 +52,11 @@ void readers_release(struct readers *p);	/* none may be blocked */
 
 /*
  * None may be blocked before. All are when it returns 0, and each has a pipe; or -errno, and none
- * is: there are too few descriptors.
+ * is: there are too few descriptors. They come to the list one after the other, in the order that their
+ * threads were started in, or @is_shuffled. That matters: nodes at equal distances can be foreseen by the
+ * processor, and a scan of them takes a fraction of the time.
  */
-int readers_gather(struct readers *p, enum ref_waiters_design design);
+int readers_gather(struct readers *p, enum ref_waiters_design design, bool is_shuffled);
 
 /* Lets the @index-th, which is blocked, have its byte. */
 void readers_let_go(struct readers *p, uint32_t index);

@@ -54,22 +54,37 @@ static double scan_ns(const struct ref_close *did, uint64_t listed)
 	return (double)did->scan_ns * listed / did->visited;
 }
 
-/*
- * All closes once, in one design. Readers are let go from the last one on, closed from the first one on: the
- * closed one's node lies anywhere in the list, as threads come to it in no order.
- */
-static int play(struct readers *p, enum ref_waiters_design design, const struct replay_close *closes,
+struct sums {
+	double scan, wait, call, nr;
+};
+
+static int sums_tell(const struct sums *hands, struct replayed *out)
+{
+	for (int i = 0; i < REPLAY_HANDS; i++) {
+		const struct sums *s = &hands[i];
+
+		if (s->nr > 0 && (sample_add(&out->scan, s->scan / s->nr) ||
+				  sample_add(&out->wait, s->wait / s->nr) ||
+				  sample_add(&out->call, s->call / s->nr)))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* All closes once. Readers are let go from the last one on, closed from the first one on. */
+static int play(struct readers *p, const struct replay_way *way, const struct replay_close *closes,
 		size_t nr, struct replayed *out)
 {
 	size_t todo = nr < REPLAY_SAMPLE ? nr : REPLAY_SAMPLE;
-	double scan = 0, wait = 0, call = 0;
+	struct sums hands[REPLAY_HANDS] = { 0 };
 	uint32_t first = 0, last = p->nr;
-	int err = readers_gather(p, design);
+	int err = readers_gather(p, way->design, way->is_shuffled);
 
 	if (err)
 		return err;
 	for (size_t i = 0; i < todo && !err; i++) {
 		const struct replay_close *want = sampled(closes, nr, i);
+		struct sums *s = &hands[i % REPLAY_HANDS];
 		struct ref_close did = { 0 };
 
 		while (last > first && last - first > want->listed)
@@ -79,21 +94,19 @@ static int play(struct readers *p, enum ref_waiters_design design, const struct 
 			ref_io_close(p->now, &p->reader[first++].in, &p->closer, &did);
 		else
 			err = close_idle(p, &did);
-		scan += design == REF_WAITERS_GLOBAL ? scan_ns(&did, want->listed) : did.scan_ns;
-		wait += did.wait_ns;
-		call += did.call_ns;
+		s->scan += way->design == REF_WAITERS_GLOBAL ? scan_ns(&did, want->listed) : did.scan_ns;
+		s->wait += did.wait_ns;
+		s->call += did.call_ns;
+		s->nr++;
 	}
 	while (last > first)
 		readers_let_go(p, --last);
 	readers_wait(p, 0, PATIENCE_NS);
-	if (sample_add(&out->scan, scan / todo) || sample_add(&out->wait, wait / todo) ||
-	    sample_add(&out->call, call / todo))
-		err = -ENOMEM;
-	return err;
+	return err ? err : sums_tell(hands, out);
 }
 
-int replay_closes(struct replay_close *closes, size_t nr, enum ref_waiters_design a,
-		  enum ref_waiters_design b, struct replayed out[REF_WAITERS_DESIGNS], struct err *e)
+int replay_closes(struct replay_close *closes, size_t nr, const struct replay_way *ways, size_t nr_ways,
+		  struct replayed *out, struct err *e)
 {
 	struct readers p;
 	uint64_t most;
@@ -105,11 +118,8 @@ int replay_closes(struct replay_close *closes, size_t nr, enum ref_waiters_desig
 	if (err)
 		return err_set(e, REASON_SYS, err, "%llu threads that read: %s",
 			       (unsigned long long)most, strerror(-err));
-	for (int round = 0; round < REPLAY_ROUNDS && !err; round++) {
-		err = play(&p, a, closes, nr, &out[a]);
-		if (!err)
-			err = play(&p, b, closes, nr, &out[b]);
-	}
+	for (size_t i = 0; i < REPLAY_ROUNDS * nr_ways && !err; i++)
+		err = play(&p, &ways[i % nr_ways], closes, nr, &out[i % nr_ways]);
 	readers_release(&p);
 	return err ? err_set(e, REASON_SYS, err, "closes done again: %s", strerror(-err)) : 0;
 }

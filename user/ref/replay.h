@@ -10,6 +10,7 @@
 #ifndef GVL_REF_REPLAY_H
 #define GVL_REF_REPLAY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -22,6 +23,7 @@ enum {
 	REPLAY_SAMPLE = 256,
 	REPLAY_READERS = 10000,		/* at most: what a longer list takes follows from this one */
 	REPLAY_ROUNDS = 3,
+	REPLAY_HANDS = 8,
 };
 
 /* How a close of the workload is to be done again. */
@@ -30,7 +32,16 @@ struct replay_close {
 	bool is_matched;	/* one of them waits on this IO */
 };
 
-/* What one close took in a design, ns: the mean of a round, and its spread over the rounds. */
+/* In which design, and in which order the waiters came to the list: see readers.h. */
+struct replay_way {
+	enum ref_waiters_design design;
+	bool is_shuffled;
+};
+
+/*
+ * What one close took, ns. Each round is dealt out to REPLAY_HANDS hands in turn, each of which gives one mean:
+ * what disturbed a single close spoils one of them, and not their median.
+ */
 struct replayed {
 	struct sample scan, wait, call;
 };
@@ -38,10 +49,10 @@ struct replayed {
 void replayed_release(struct replayed *r);
 
 /*
- * Does @closes, which it sorts, again in REPLAY_ROUNDS rounds of each of the designs @a and @b in turn.
- * 0; or -errno with @e set: no threads, too few descriptors.
+ * Does @closes, which it sorts, again in REPLAY_ROUNDS rounds, in each of the @ways in turn: @out has what
+ * they took. 0; or -errno with @e set: no threads, too few descriptors.
  */
-int replay_closes(struct replay_close *closes, size_t nr, enum ref_waiters_design a,
-		  enum ref_waiters_design b, struct replayed out[REF_WAITERS_DESIGNS], struct err *e);
+int replay_closes(struct replay_close *closes, size_t nr, const struct replay_way *ways, size_t nr_ways,
+		  struct replayed *out, struct err *e);
 
 #endif

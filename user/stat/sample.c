@@ -10,7 +10,6 @@
 
 enum {
 	RESAMPLES = 2000,
-	BLOCKS = 256,
 	TAIL = RESAMPLES / 40,		/* 2.5 % at either end are outside the interval */
 };
 
@@ -152,57 +151,6 @@ int sample_ratio(const struct sample *a, const struct sample *b, struct figure *
 		if (a->values[i] != 0 && sample_add(&ratios, b->values[i] / a->values[i]))
 			return -ENOMEM;
 	return sample_figure(&ratios, out);
-}
-
-/* Sums of what the @block-th of @nr_blocks equal parts of both hold. */
-struct sums {
-	double a, b;
-};
-
-static struct sums sums_of(const struct sample *a, const struct sample *b, size_t block,
-			   size_t nr_blocks)
-{
-	struct sums s = { 0 };
-
-	for (size_t i = block * a->nr / nr_blocks; i < (block + 1) * a->nr / nr_blocks; i++) {
-		s.a += a->values[i];
-		s.b += b->values[i];
-	}
-	return s;
-}
-
-int sample_sum_ratio(const struct sample *a, const struct sample *b, struct figure *out)
-{
-	size_t nr = a->nr < BLOCKS ? a->nr : BLOCKS;
-	struct sums blocks[BLOCKS], all = { 0 };
-	double draws[RESAMPLES];
-	uint64_t random = SEED;
-
-	*out = (struct figure){ 0 };
-	for (size_t i = 0; i < nr; i++) {
-		blocks[i] = sums_of(a, b, i, nr);
-		all.a += blocks[i].a;
-		all.b += blocks[i].b;
-	}
-	if (!(all.a > 0))
-		return 0;
-	for (int i = 0; i < RESAMPLES; i++) {
-		struct sums drawn = { 0 };
-
-		for (size_t k = 0; k < nr; k++) {
-			const struct sums *s = &blocks[pick(&random, nr)];
-
-			drawn.a += s->a;
-			drawn.b += s->b;
-		}
-		draws[i] = drawn.a > 0 ? drawn.b / drawn.a : all.b / all.a;
-	}
-	interval(draws, &out->low, &out->high);
-	out->value = all.b / all.a;
-	out->min = draws[0];
-	out->max = draws[RESAMPLES - 1];
-	out->nr = a->nr;
-	return 0;
 }
 
 struct point {

@@ -39,12 +39,6 @@ int sample_figure(const struct sample *s, struct figure *out);
 int sample_ratio(const struct sample *a, const struct sample *b, struct figure *out);
 
 /*
- * How many times the sum of @b is of that of @a, which have as many values, of one thing each. Of many,
- * consecutive ones are resampled together. No figure where @a sums to 0. 0 or -ENOMEM.
- */
-int sample_sum_ratio(const struct sample *a, const struct sample *b, struct figure *out);
-
-/*
  * The straight line through points (least squares): slope and intercept, with the slope's interval by
  * resampling the points. 0, -EINVAL when there are no two different x, or -ENOMEM.
  */
