@@ -73,7 +73,7 @@ sys.exit(status)' "$GVLSCOPE" bench "$@" -q -f json >"$tmp/$measured_name.json" 
 	is "bench $*: says what it comes to" "$(json "$tmp/$measured_name.json" 'len(d["summary"]) > 0')" True
 	if python3 -c 'import jsonschema' 2>/dev/null; then
 		check "bench $*: the JSON fits its schema, which has all of its keys" \
-			"$repo/tests/tools/check-schema" "$repo/tests/schema/bench.schema.json" \
+			"$repo/tests/tools/check-schema" "$repo/tests/schema/findings.schema.json" \
 			"$tmp/$measured_name.json"
 	else
 		skip "bench $*: the JSON fits its schema" 'no python3-jsonschema'

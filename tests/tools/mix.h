@@ -29,6 +29,7 @@ struct mix {
 	uint64_t random;
 	uint64_t start_ns, now_ns;
 	uint64_t owner_changes;
+	uint32_t closes_every;	/* holds: one has a close in it, of an IO nobody waits in; 0: none has */
 	uint32_t seq;
 	uint32_t introduced;	/* threads named so far; then the lock and its state */
 	int owner;		/* -1: nobody */
@@ -157,6 +158,24 @@ static inline void mix_cpu(struct mix *m, enum event_kind kind, uint8_t flags)
 	ev->flags = flags;
 }
 
+/* IO#close by the owner, who scans a hundred waiters and finds none. */
+static inline void mix_close(struct mix *m)
+{
+	struct event *ev = mix_add(m, EVENT_SCAN);
+
+	ev->tid = mix_tid(m->owner);
+	ev->fd = 9;
+	ev->count = 100;
+	ev->dur_ns = 1500;
+	ev->flags = SCAN_WALKED | SCAN_SHARED;
+	mix_pass(m, 1000);
+	ev = mix_add(m, EVENT_CLOSE);
+	ev->tid = mix_tid(m->owner);
+	ev->fd = 9;
+	ev->dur_ns = 150;
+	ev->flags = CLOSE_HELD;
+}
+
 /* One hold, from the moment the lock has an owner. */
 static inline void mix_hold(struct mix *m)
 {
@@ -164,6 +183,8 @@ static inline void mix_hold(struct mix *m)
 	int next;
 
 	mix_pass(m, m->hold_ns / 2);
+	if (m->closes_every && m->owner_changes % m->closes_every == 0)
+		mix_close(m);
 	if (mix_random(m) % 64 == 0) {		/* the kernel takes its CPU away */
 		mix_cpu(m, EVENT_OFF_CPU, EVENT_PREEMPTED);
 		mix_pass(m, 200000);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * trace-gen write FILE OWNERS [THREADS [handoff|release]]	a trace with OWNERS owner changes
+ * trace-gen write FILE OWNERS [THREADS [handoff|release [CLOSES]]]	a trace with OWNERS owner
+ *					changes, and a close in one of CLOSES holds
  * trace-gen contents FILE OWNERS [THREADS [handoff|release]]	its one chunk, not compressed
  * trace-gen any FILE EVENTS					a trace of any events
  * trace-gen read FILE						reads all events
@@ -203,6 +204,7 @@ static int write_mix(int fd, int argc, char **argv)
 		return fail("out of memory");
 	mix_init(m, argc > 5 && strcmp(argv[5], "release") == 0 ? MIX_RELEASE : MIX_HANDOFF,
 		 argc > 4 ? strtoul(argv[4], NULL, 10) : 20);
+	m->closes_every = argc > 6 ? strtoul(argv[6], NULL, 10) : 0;
 	return strcmp(argv[1], "write") == 0 ? write_trace(fd, m, owners) :
 					       write_contents(fd, m, owners);
 }

@@ -2,9 +2,9 @@
 /*
  * Only the scan differs between the designs: waiting until the interrupted threads have left, and close(2),
  * are the same work in both. So a close is predicted to take what it took, with its scan replaced by the
- * reference's in the other design. A long scan leaves caches behind that have nothing of what close(2) needs:
- * that is predicted to change as it does between the reference's designs. Where there was nobody to scan,
- * nothing changes.
+ * reference's in the other design. A long scan leaves caches behind that have nothing of what comes next:
+ * close(2) is predicted to change in the ratio of the reference's two designs, waiting by their difference, for
+ * only threads' waking up is alike. Where there was nobody to scan, nothing changes.
  *
  * The closes are dealt out to HANDS hands in turn, each of which gives one mean; figures are medians of these,
  * so that the few closes in the midst of which a thread lost its processor do not decide.
@@ -42,6 +42,7 @@ struct work {
 	double walk_ns;			/* of the probes, for each close that interrupted somebody */
 	double scan_ns;			/* the reference's, in the other design */
 	double call_ratio;		/* the reference's close(2), other to traced */
+	double saved_waking_ns;		/* the reference's wait, traced less other */
 	double saved_wait_ns;		/* of threads that were queued while a scan lasted */
 };
 
@@ -120,6 +121,7 @@ static void predict_one(struct work *w, const struct close_one *one, struct hand
 		after[PART_SCAN] = other_scan(w, one);
 		after[PART_CALL] *= w->call_ratio;
 		after[PART_OTHER] *= w->call_ratio;
+		after[PART_WAIT] = less(parts[PART_WAIT], one->matched ? w->saved_waking_ns : 0);
 	}
 	for (enum part p = 0; p < PARTS; p++) {
 		h->parts[p] += parts[p];
@@ -134,6 +136,7 @@ static void predict(struct work *w, const struct replayed did[WAYS])
 	double call = sample_median(&did[WAY_TRACED].call);
 
 	w->scan_ns = sample_median(&did[WAY_OTHER].scan);
+	w->saved_waking_ns = sample_median(&did[WAY_TRACED].wait) - sample_median(&did[WAY_OTHER].wait);
 	w->call_ratio = call > 0 ? sample_median(&did[WAY_OTHER].call) / call : 1;
 	for (size_t i = 0; i < w->c->nr_closes; i++)
 		predict_one(w, &w->c->closes[i], &w->hands[i % w->nr_hands]);
@@ -246,7 +249,7 @@ static void add_parts(struct findings *f, const struct work *w)
 		[PART_CALL] = "close(2)", [PART_OTHER] = "the rest", [PARTS] = "all of it",
 	};
 
-	findings_table(f, "close", "A close", close_columns, ARRAY_LEN(close_columns));
+	findings_table(f, "close_parts", "A close", close_columns, ARRAY_LEN(close_columns));
 	for (enum part p = 0; p <= PARTS; p++) {
 		struct figure before = mean_of(f, w, false, p), after = mean_of(f, w, true, p);
 

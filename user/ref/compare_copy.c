@@ -233,8 +233,8 @@ static int calibrate(struct findings *f, const struct comparison *c, double *err
 
 static const struct findings_column copy_columns[] = {
 	{ "what", "what", FINDING_LABEL },
-	{ "traced", "traced", FINDING_NS },
-	{ "predicted", "predicted", FINDING_NS },
+	{ "traced_ns", "traced", FINDING_NS },
+	{ "predicted_ns", "predicted", FINDING_NS },
 };
 
 static void row(struct findings *f, const char *what, double traced, double predicted)
@@ -280,7 +280,7 @@ static const struct findings_column sweep_columns[] = {
 static int sweep(struct findings *f, const struct comparison *c, const struct totals *before,
 		 const struct conditions conditions[BOUNDS], uint32_t cores, struct err *e)
 {
-	findings_table(f, "sweep", "Copies without the lock from a size on", sweep_columns,
+	findings_table(f, "copy_sweep", "Copies without the lock from a size on", sweep_columns,
 		       ARRAY_LEN(sweep_columns));
 	for (size_t bytes = 16 * 1024; bytes <= 64 * 1024 * 1024; bytes *= 4) {
 		struct totals after[BOUNDS];
@@ -343,7 +343,7 @@ static int fill(struct findings *f, const struct comparison *c, const struct com
 			   "no: replayed unchanged, the waiting is not what was traced" :
 			   copies > COMPARE_ERROR_MAX ?
 			   "no: the reference copies faster or slower than the traced process did" : "yes");
-	findings_table(f, "copy", "The lock, while copies of IO::Buffer are made otherwise", copy_columns,
+	findings_table(f, "copy_lock", "The lock, while copies of IO::Buffer are made otherwise", copy_columns,
 		       ARRAY_LEN(copy_columns));
 	row(f, "all copies, from first to last", before->copying_ns, after->copying_ns);
 	row(f, "lock held", before->hold_ns, after->hold_ns);
