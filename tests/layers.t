@@ -9,11 +9,12 @@ allowed='util: util
 event: event stat util
 stat: stat util
 ref: ref event stat render util
+gate: gate stat util
 trace: trace event util
 target: target util
 probe: probe ref target event util bpf
-render: render event stat util
-cmd: cmd probe target trace ref event stat render util'
+render: render gate event stat util
+cmd: cmd probe target trace ref gate event stat render util'
 
 for dir in user/*/; do
 	name=$(basename "$dir")

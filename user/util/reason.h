@@ -67,6 +67,18 @@ enum exit_status {
 	       "none is needed: copies are measured by sampling instead") \
 	REASON(NOTHING_COMPARED, "nothing-compared",	EXIT_INCONCLUSIVE, \
 	       "record closes of IOs, or copies of IO::Buffer; `gvlscope bench` needs no trace") \
+	REASON(POLICY,		"policy",		EXIT_BAD_FILE, \
+	       "see docs/gate.md; `gvlscope gate --print-policy` prints one to start from") \
+	REASON(REPORT_FORMAT,	"report-format",	EXIT_BAD_FILE, \
+	       "give a trace of `gvlscope record`, or what `gvlscope report -f json` prints") \
+	REASON(BASELINE_OPEN,	"baseline-open",	EXIT_BAD_FILE, \
+	       "give a file written by `gvlscope gate --write-baseline`") \
+	REASON(BASELINE_FORMAT,	"baseline-format",	EXIT_BAD_FILE, \
+	       "write it anew, or take it from version control") \
+	REASON(BASELINE_SCHEMA,	"baseline-schema",	EXIT_BAD_FILE, \
+	       "write it anew with this gvlscope") \
+	REASON(BASELINE_RUNS,	"baseline-runs",	EXIT_INCONCLUSIVE, \
+	       "record again, all runs on one machine, without loss") \
 	REASON(BPF_LOAD,	"bpf-load",		EXIT_CANNOT, \
 	       "see `gvlscope doctor`; the kernel's own words follow with -v")
 
