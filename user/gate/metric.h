@@ -9,8 +9,8 @@
  *
  *	.mean		sum / count, exact (the report's own mean is rounded)
  *	.share		of the time that the locks were seen
- *	.per_close, .per_region, .per_hold	one count by another: for programs that do not always do
- *			the same number of operations
+ *	.per_close, .per_region, .per_hold	divided by their number: for programs that do not
+ *			always do the same number of operations
  */
 #ifndef GVL_GATE_METRIC_H
 #define GVL_GATE_METRIC_H
@@ -37,7 +37,6 @@ struct metric {
 	const char *name;
 	enum metric_kind kind;
 	enum finding_unit unit;
-	bool is_higher_better;	/* else less is better; a policy may say otherwise */
 	enum metric_fold fold;
 	const char *path;	/* in the report; [] stands for every element of an array */
 	const char *per;	/* what it is divided by, or NULL */
@@ -45,7 +44,7 @@ struct metric {
 	const char *certain;	/* where this is false the value is not certain, or NULL */
 };
 
-enum { NR_METRICS = 56 };
+enum { NR_METRICS = 58 };
 extern const struct metric metrics[NR_METRICS];		/* sorted by name */
 
 const struct metric *metric_find(const char *name);	/* NULL: there is none */

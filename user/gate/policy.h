@@ -7,7 +7,7 @@
  *	gvl.hold_ns.mean      lower   10%    5%       fail
  *	close.visited.p99 <= 1                        fail
  *	gvl.hold_ns.p99 < 20ms                        warn
- *	false_alarms 1%
+ *	false_alarms 0.3%
  *
  * A comparison fails when the candidate is worse for certain, and by the minimum or more; it
  * passes when it is certain not to be worse by the limit or more (which is at least the
@@ -53,7 +53,7 @@ struct rule {
 struct policy {
 	struct rule *rules;	/* as in the text */
 	size_t nr;
-	double false_alarms;	/* 0.01 unless told */
+	double false_alarms;	/* 0.003 unless told */
 	bool is_default;	/* what was not measured at all is not missed then */
 };
 

@@ -51,8 +51,9 @@ void runs_release(struct runs *r);
  */
 int runs_add(struct runs *r, const char *name, const json_t *report, struct err *e);
 
-/* Room for one more, all zero, counted; NULL when out of memory. For readers of other forms. */
+/* For readers of other forms: room for one more, all zero, counted (NULL when out of memory); and back. */
 struct run *runs_append(struct runs *r);
+void runs_drop(struct runs *r, size_t nr);		/* all but the first @nr */
 
 size_t runs_usable(const struct runs *r);
 

@@ -19,7 +19,7 @@
 enum verdict_result {
 	VERDICT_PASS,
 	VERDICT_IMPROVED,
-	VERDICT_NOT_MEASURED,	/* on neither side, and only the built-in policy asks for it: no matter */
+	VERDICT_NOT_MEASURED,	/* nothing to compare, and that is no matter: see why */
 	VERDICT_INCOMPARABLE,	/* other conditions, or measured on one side only */
 	VERDICT_INCONCLUSIVE,
 	VERDICT_REGRESSION,
@@ -45,8 +45,9 @@ struct verdict {
 	 * or bad is the rule's direction. EVIDENCE_EXACT: all three are the change. Else NAN. */
 	double change;			/* INFINITY: from nothing to something */
 	double low, high;		/* interval, -1 and INFINITY where there is none yet */
-	double level;			/* of the interval: 0.98 */
-	double p;			/* of being worse, over the whole policy; NAN if not tested */
+	double level;			/* of the interval: 0.95 */
+	double p;			/* chance that any rule of the policy looks so much worse, by its
+					 * minimum or more, where nothing changed; NAN if not tested */
 	size_t nr_pairs;		/* that were tested */
 	size_t runs_needed;		/* runs on either side that would decide; 0: does not apply */
 	char why[256];			/* one sentence, ready to be printed */
