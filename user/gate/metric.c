@@ -76,10 +76,10 @@ const struct metric metrics[NR_METRICS] = {
 	PER("gvl.offcpu_hold_ns.share", TIME, SHARE, LOCKS "offcpu_hold_ns", LOCKS "hold_ns.sum"),
 	SUM("gvl.switches", COUNT, COUNT, LOCKS "switches"),
 	PER("gvl.switches.per_hold", COUNT, SHARE, LOCKS "switches", LOCKS "hold_ns.count"),
+	SUM("gvl.wait_ns.count", COUNT, COUNT, LOCKS "wait_ns.count"),
 	MEAN("gvl.wait_ns", TIME, NS, LOCKS "wait_ns"),
 	MOST("gvl.wait_ns", "p50", TIME, NS, LOCKS "wait_ns"),
 	MOST("gvl.wait_ns", "p99", TIME, NS, LOCKS "wait_ns"),
-	SUM("gvl.wait_ns.count", COUNT, COUNT, LOCKS "wait_ns.count"),
 	SUM("gvl.wait_ns.sum", TIME, NS, LOCKS "wait_ns.sum"),
 };
 

@@ -3,18 +3,17 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
+#include "gate/file.h"
 #include "util/parse.h"
 #include "util/scope.h"
 
 enum {
-	POLICY_BYTES_MAX = 1 << 20,
+	BYTES_MAX = 1 << 20,
 	WORDS_MAX = 8,
 };
 
@@ -149,8 +148,9 @@ static int add_rule(struct policy *p, const struct line *l, struct err *e)
 		if (strcmp(l->words[1], rule_sign(r.kind)) == 0)
 			break;
 	err = r.kind <= RULE_ABOVE ? parse_bound_rule(&r, l, e) : parse_compare(&r, l, e);
-	if (err || check_twice(p, &r, l, e))
-		return -EINVAL;
+	err = err ? err : check_twice(p, &r, l, e);
+	if (err)
+		return err;
 	more = reallocarray(p->rules, p->nr + 1, sizeof(*more));
 	if (!more)
 		return err_nomem(e);
@@ -219,36 +219,17 @@ int policy_parse(struct policy *out, const char *name, const char *text, struct 
 	return 0;
 }
 
-static int read_text(const char *path, char *text, size_t size, struct err *e)
-{
-	auto_close int fd = open(path, O_RDONLY | O_CLOEXEC);
-	size_t nr = 0;
-	ssize_t got;
-
-	if (fd < 0)
-		return err_set(e, REASON_POLICY, -errno, "%s: %s", path, strerror(errno));
-	while (nr < size && (got = read(fd, text + nr, size - nr)) != 0) {
-		if (got < 0 && errno != EINTR)
-			return err_set(e, REASON_POLICY, -errno, "%s: %s", path, strerror(errno));
-		nr += got > 0 ? got : 0;
-	}
-	if (nr == size)
-		return err_set(e, REASON_POLICY, -EFBIG, "%s: larger than a policy may be", path);
-	if (memchr(text, 0, nr))
-		return err_set(e, REASON_POLICY, -EINVAL, "%s: not plain text", path);
-	text[nr] = 0;
-	return 0;
-}
-
 int policy_read(struct policy *out, const char *path, struct err *e)
 {
-	auto_free char *text = malloc(POLICY_BYTES_MAX + 1);
-	int err;
+	auto_free char *text = NULL;
+	size_t size;
+	int err = file_read(path, BYTES_MAX, REASON_POLICY, &text, &size, e);
 
-	if (!text)
-		return err_nomem(e);
-	err = read_text(path, text, POLICY_BYTES_MAX + 1, e);
-	return err ? err : policy_parse(out, path, text, e);
+	if (err)
+		return err;
+	if (memchr(text, 0, size))
+		return err_set(e, REASON_POLICY, -EINVAL, "%s: not plain text", path);
+	return policy_parse(out, path, text, e);
 }
 
 void policy_release(struct policy *p)

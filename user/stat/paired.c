@@ -34,6 +34,7 @@ struct quantity {
 	double sum;
 	double least;		/* sum that counts as far from 0 */
 	double scale;		/* times the sum: by the root of the sum of squares */
+	double seen;		/* how far from 0 it is */
 	size_t index;
 };
 
@@ -178,40 +179,37 @@ static double distance(const struct quantity *q, size_t set, double sign)
 	return sum >= q->least - NEAR ? sum * q->scale : -INFINITY;
 }
 
-static int by_sum(const void *a, const void *b)
+static int by_distance(const void *a, const void *b)
 {
-	const struct quantity *x = a, *y = b;
-	double dx = x->sum * x->scale, dy = y->sum * y->scale;
+	double x = ((const struct quantity *)a)->seen, y = ((const struct quantity *)b)->seen;
 
-	return (dx > dy) - (dx < dy);
+	return (x > y) - (x < y);
 }
 
 /*
  * Westfall and Young's step-down: a quantity is compared with the largest of all that are not farther out than
- * itself. @q in order, the nearest (towards @sign) first.
+ * itself, towards @sign. Reorders them.
  */
-static void correct(const struct quantity *q, size_t nr, size_t nr_subsets, double sign, double *p)
+static void correct(struct quantity *q, size_t nr, size_t nr_subsets, double sign, double *p)
 {
-	for (size_t i = 0; i < nr; i++)
+	for (size_t i = 0; i < nr; i++) {
+		q[i].seen = distance(&q[i], 0, sign);
 		p[q[i].index] = 0;
+	}
+	qsort(q, nr, sizeof(*q), by_distance);
 	for (size_t set = 0; set < nr_subsets; set++) {
 		double most = -INFINITY;
 
-		for (size_t k = 0; k < nr; k++) {
-			const struct quantity *one = &q[sign > 0 ? k : nr - 1 - k];
-			double far = distance(one, set, sign);
+		for (size_t i = 0; i < nr; i++) {
+			double far = distance(&q[i], set, sign);
 
 			most = most < far ? far : most;
-			if (most >= distance(one, 0, sign) - NEAR)
-				p[one->index] += 1.0 / nr_subsets;
+			if (most >= q[i].seen - NEAR)
+				p[q[i].index] += 1.0 / nr_subsets;
 		}
 	}
-	for (size_t k = nr - 1; k-- > 0;) {
-		const struct quantity *one = &q[sign > 0 ? k : nr - 1 - k];
-		const struct quantity *farther = &q[sign > 0 ? k + 1 : nr - 2 - k];
-
-		p[one->index] = fmax(p[one->index], p[farther->index]);
-	}
+	for (size_t i = nr; i > 1; i--)
+		p[q[i - 2].index] = fmax(p[q[i - 2].index], p[q[i - 1].index]);
 }
 
 static void scope_subsets(struct subsets *s)
@@ -241,9 +239,6 @@ int paired_test(const double *diff, const double *least, size_t nr_quantities, s
 			 &(struct scratch){ means, counts }, &q[i], &out[i]);
 		q[i].least = least[i] * out[i].nr;
 	}
-	qsort(q, nr_quantities, sizeof(*q), by_sum);
-	if (!nr_quantities)
-		return 0;
 	correct(q, nr_quantities, s.nr, 1, p);
 	for (size_t i = 0; i < nr_quantities; i++)
 		out[i].p_up = p[i];
