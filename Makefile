@@ -117,7 +117,8 @@ FUZZ_SECONDS ?= 60
 fuzz: $(FUZZ)
 	tests/fuzz/run $(FUZZ_SECONDS) $(FUZZ)
 
-check: all $(UNIT) $(patsubst %,$(B)/tools/%,trace-gen trace_dump switches measure frame_line closefn copyfn libcopy replay) arm64
+TOOLS := trace-gen trace_dump switches measure frame_line closefn copyfn libcopy replay gate_simulate
+check: all $(UNIT) $(TOOLS:%=$(B)/tools/%) arm64
 	tests/run $(UNIT) $(sort $(wildcard tests/*.t))
 
 clean:

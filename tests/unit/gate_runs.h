@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 #include "gate/verdict.h"
 #include "stat/sample.h"
@@ -101,6 +102,55 @@ static inline void sim_change(struct sim *s, const char *metric, double factor)
 
 	for (size_t i = 0; i < s->side[1].nr; i++)
 		s->runs[1][i].values[m].number *= factor;
+}
+
+/* What became of gates between sides that do not differ. */
+struct sim_rates {
+	size_t regressions;	/* gates with at least one */
+	size_t improvements;
+	size_t passed, inconclusive;
+};
+
+/* Facts vary in every fourth gate. */
+static inline struct sim_rates sim_nothing(struct sim *s, const struct policy *p, enum shape shape, size_t nr_pairs,
+					   size_t gates)
+{
+	struct sim_rates r = { 0 };
+
+	for (size_t i = 0; i < gates; i++) {
+		struct gate g;
+
+		sim_fill(s, shape, nr_pairs, i % 4 == 3);
+		if (gate_judge(&g, &(struct gate_input){ &s->side[0], &s->side[1], p, 0 }, NULL))
+			abort();
+		r.regressions += g.count[VERDICT_REGRESSION] > 0;
+		r.improvements += g.count[VERDICT_IMPROVED] > 0;
+		r.passed += g.status == EXIT_DONE;
+		r.inconclusive += g.status == EXIT_INCONCLUSIVE;
+		gate_release(&g);
+	}
+	return r;
+}
+
+/* How many gates find that a candidate has @factor times as much of @metric, with 5 % noise in all. */
+static inline size_t sim_found(struct sim *s, const struct policy *p, const char *metric, double factor,
+			       size_t nr_pairs, size_t gates)
+{
+	size_t found = 0;
+
+	for (size_t i = 0; i < gates; i++) {
+		struct gate g;
+
+		sim_fill(s, SHAPE_NORMAL, nr_pairs, false);
+		sim_change(s, metric, factor);
+		if (gate_judge(&g, &(struct gate_input){ &s->side[0], &s->side[1], p, 0 }, NULL))
+			abort();
+		for (size_t k = 0; k < g.nr; k++)
+			found += g.verdicts[k].rule->metric == metric_find(metric) &&
+				 g.verdicts[k].result == VERDICT_REGRESSION;
+		gate_release(&g);
+	}
+	return found;
 }
 
 #endif

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * How often a gate is wrong, and how often it finds what is there. With more gates, and printed:
+ * tests/gate-simulate.t.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "tests/unit/gate_runs.h"
+
+enum { GATES = 500, SEED = 6 };
+
+static struct sim sim = { .random = SEED };
+static struct policy policy;
+
+static int read_policy(void **s)
+{
+	(void)s;
+	print_message("seed %d\n", SEED);
+	return policy_parse(&policy, "built-in", NULL, NULL);
+}
+
+static int release_policy(void **s)
+{
+	(void)s;
+	policy_release(&policy);
+	return 0;
+}
+
+static void one_gate_in_a_hundred_raises_a_false_alarm_at_most(void **s)
+{
+	static const enum shape shapes[] = { SHAPE_LOGNORMAL, SHAPE_PARETO, SHAPE_DRIFT, SHAPE_BIMODAL };
+	static const size_t pairs[] = { 5, 10, 20 };
+
+	(void)s;
+	for (size_t i = 0; i < 4; i++) {
+		for (size_t k = 0; k < 3; k++) {
+			struct sim_rates r = sim_nothing(&sim, &policy, shapes[i], pairs[k], GATES);
+
+			if (100 * r.regressions > GATES)
+				fail_msg("%s, %zu pairs: %zu of %d gates", shape_names[shapes[i]], pairs[k],
+					 r.regressions, GATES);
+		}
+	}
+}
+
+static void nothing_new_on_a_quiet_machine_is_a_pass(void **s)
+{
+	struct sim_rates r = sim_nothing(&sim, &policy, SHAPE_NORMAL, 20, GATES);
+
+	(void)s;
+	if (100 * r.passed < 95 * GATES)
+		fail_msg("%zu of %d gates passed", r.passed, GATES);
+}
+
+static void ten_per_cent_are_found_in_five_per_cent_of_noise(void **s)
+{
+	size_t found = sim_found(&sim, &policy, "gvl.hold_ns.mean", 1.1, 20, 300);
+
+	(void)s;
+	if (100 * found < 95 * 300)
+		fail_msg("%zu of 300 gates found it", found);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(one_gate_in_a_hundred_raises_a_false_alarm_at_most),
+		cmocka_unit_test(nothing_new_on_a_quiet_machine_is_a_pass),
+		cmocka_unit_test(ten_per_cent_are_found_in_five_per_cent_of_noise),
+	};
+
+	return cmocka_run_group_tests(tests, read_policy, release_policy);
+}
