@@ -86,6 +86,7 @@ static void one_more_of_a_fact_is_found_with_a_single_pair(void **s)
 		{ "close.visited.mean", 1000000, 1000001 },
 		{ "close.visited.mean", 215.0 / 47, 216.0 / 47 },	/* even by one close only */
 		{ "copy.held.bytes", 1LL << 40, (1LL << 40) + 1 },
+		{ "copy.held.bytes", (1LL << 53) - 1, 1LL << 53 },
 		{ "copy.held.bytes", 0, 1 },
 	};
 	struct policy p = policy_of(NULL);

@@ -2,9 +2,8 @@
 /*
  * Comparisons with a baseline.
  *
- * The difference of a pair is relative to the middle of the two, 2 (b - a) / (a + b), turned so that more is
- * worse: changing sides changes its sign, it is never larger than 2 however far out a run is, and it needs no
- * special case for 0.
+ * The difference of a pair is the logarithm of after / before, turned so that more is worse: changing sides changes
+ * its sign, and a change by a factor moves it by the same, however much the runs scatter.
  */
 #include <errno.h>
 #include <math.h>
@@ -23,13 +22,19 @@
 /* More runs than this are not worth asking for. */
 #define RUNS_MAX 100000
 
+/* What is there in one run of a pair only counts as 20 times as much: the logarithm. */
+#define FROM_NOTHING 3
+
 static double difference(const struct rule *r, struct value before, struct value after)
 {
 	double a = before.number, b = after.number, d;
 
 	if (before.state < VALUE_UNCERTAIN || after.state < VALUE_UNCERTAIN)
 		return NAN;
-	d = a + b > 0 ? 2 * (b - a) / (a + b) : 0;
+	if (a > 0 && b > 0)
+		d = log(b / a);
+	else
+		d = FROM_NOTHING * ((b > 0) - (a > 0));
 	return r->is_higher_better ? -d : d;
 }
 
@@ -37,15 +42,17 @@ static double difference(const struct rule *r, struct value before, struct value
 static double difference_of(const struct rule *r, double share)
 {
 	if (!r->is_higher_better)
-		return 2 * share / (2 + share);
-	return share < 1 ? 2 * share / (2 - share) : 2;
+		return log1p(share);
+	return share < 1 ? -log1p(-share) : INFINITY;
 }
 
 /* The relative change that a difference stands for, for people. */
-static double change_of(const struct rule *r, double d)
+static double change_of(const struct verdict *v, double d)
 {
-	d = fmax(-2, fmin(2, r->is_higher_better ? -d : d));
-	return d < 2 ? (2 + d) / (2 - d) - 1 : INFINITY;
+	d = v->rule->is_higher_better ? -d : d;
+	if (v->old_value == 0 && d > 0)
+		return INFINITY;
+	return expm1(d);
 }
 
 /* The differences of a rule's pairs: their mean, and how far they scatter. */
@@ -122,8 +129,10 @@ static void decide(struct verdict *v, const struct paired *t, const struct sprea
 		judge_say(v, VERDICT_INCONCLUSIVE, "worse, but the second half of the runs does not agree");
 	else if (is_better && -s->second_half >= CONFIRM * minimum)
 		judge_say(v, VERDICT_IMPROVED, "better, and the second half of the runs agrees");
-	else if (t->high < limit && t->low > 0)
+	else if (t->high < limit && t->low > 0 && t->mean < minimum)
 		judge_say(v, VERDICT_PASS, "worse by less than matters to the policy");
+	else if (t->high < limit && t->low > 0)
+		judge_say(v, VERDICT_PASS, "worse perhaps, but not by as much as the limit");
 	else if (t->high < limit)
 		judge_say(v, VERDICT_PASS, "not worse by as much as the limit");
 	else
@@ -143,9 +152,9 @@ static void judge_tested(struct verdict *v, const struct paired *t, const double
 
 	v->evidence = EVIDENCE_TEST;
 	v->nr_pairs = t->nr;
-	v->change = change_of(r, t->mean);
-	v->low = change_of(r, r->is_higher_better ? t->high : t->low);
-	v->high = change_of(r, r->is_higher_better ? t->low : t->high);
+	v->change = change_of(v, t->mean);
+	v->low = change_of(v, r->is_higher_better ? t->high : t->low);
+	v->high = change_of(v, r->is_higher_better ? t->low : t->high);
 	v->level = 1 - 2 * TAIL;
 	v->p = t->p_up;
 	decide(v, t, &s, alarms);
@@ -154,16 +163,15 @@ static void judge_tested(struct verdict *v, const struct paired *t, const double
 static void judge_exact(struct verdict *v)
 {
 	double a = v->old_value, b = v->new_value;
-	double d = difference(v->rule, (struct value){ VALUE_CERTAIN, a }, (struct value){ VALUE_CERTAIN, b });
 
 	v->evidence = EVIDENCE_EXACT;
 	v->change = v->low = v->high = a == b ? 0 : a > 0 ? b / a - 1 : INFINITY;
-	if (d > 0)
-		judge_say(v, VERDICT_REGRESSION, "the same in all runs of either side, and worse");
-	else if (d < 0)
+	if (a == b)
+		judge_say(v, VERDICT_PASS, "the same in all runs");
+	else if ((b > a) == v->rule->is_higher_better)
 		judge_say(v, VERDICT_IMPROVED, "the same in all runs of either side, and better");
 	else
-		judge_say(v, VERDICT_PASS, "the same in all runs");
+		judge_say(v, VERDICT_REGRESSION, "the same in all runs of either side, and worse");
 }
 
 /* True if that says it all: there is nothing to test. */
