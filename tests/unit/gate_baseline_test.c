@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -188,6 +189,7 @@ static void a_failure_leaves_the_old_file_and_nothing_else(void **s)
 	size_t size, size_after, entries = 0;
 	auto_free char *text = text_of(four_runs(), &size), *after = NULL;
 	struct runs none = { 0 };
+	char folder[sizeof(path)];
 	struct dirent *d;
 	struct err e;
 	DIR *list;
@@ -200,6 +202,10 @@ static void a_failure_leaves_the_old_file_and_nothing_else(void **s)
 	assert_int_not_equal(baseline_write(&sim.side[0], path, &e), 0);
 	assert_string_equal(e.msg, "simulated and simulated: recorded under different conditions");
 	assert_int_not_equal(baseline_write(four_runs(), "/nonexistent/b.json", &e), 0);
+	snprintf(folder, sizeof(folder), "%s/f", dir);
+	assert_int_equal(mkdir(folder, 0700), 0);
+	assert_int_not_equal(baseline_write(four_runs(), folder, &e), 0);	/* the last step fails */
+	assert_int_equal(rmdir(folder), 0);
 	assert_int_equal(file_read(path, 1 << 20, REASON_SYS, &after, &size_after, &e), 0);
 	assert_int_equal(size, size_after);
 	assert_memory_equal(text, after, size);
