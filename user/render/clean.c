@@ -69,27 +69,33 @@ size_t clean_length(const char *s)
 	return len && !IS_IN(hidden, c) ? len : 0;
 }
 
-struct clean clean(const char *s)
+void clean_to(char *out, size_t size, const char *s)
 {
 	enum { ROOM = 4, DOTS = 3 };
-	struct clean out = { "" };
 	size_t n = 0, fits = 0;
 
-	while (s && *s && n + ROOM < CLEAN_MAX) {
+	while (s && *s && n + ROOM < size) {
 		size_t len = clean_length(s);
 
 		if (len)
-			memcpy(out.text + n, s, len);
+			memcpy(out + n, s, len);
 		else
-			snprintf(out.text + n, ROOM + 1, "\\x%02x", (unsigned char)*s);
+			snprintf(out + n, ROOM + 1, "\\x%02x", (unsigned char)*s);
 		n += len ? len : ROOM;
 		s += len ? len : 1;
-		if (n + DOTS < CLEAN_MAX)
+		if (n + DOTS < size)
 			fits = n;
 	}
-	out.text[n] = '\0';
+	out[n] = '\0';
 	if (s && *s)
-		strcpy(out.text + fits, "...");
+		strcpy(out + fits, "...");
+}
+
+struct clean clean(const char *s)
+{
+	struct clean out;
+
+	clean_to(out.text, sizeof(out.text), s);
 	return out;
 }
 

@@ -18,6 +18,9 @@ struct clean {
 
 struct clean clean(const char *s);	/* what is too long ends in "..."; NULL is "" */
 
+/* The same into @out of @size bytes, at least 8. */
+void clean_to(char *out, size_t size, const char *s);
+
 /* The length in bytes of the UTF-8 sequence at @s, 0 if it is none or must not be shown as it is. */
 size_t clean_length(const char *s);
 

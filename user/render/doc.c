@@ -121,21 +121,42 @@ void doc_table(struct doc *d, const struct doc_column *columns)
 		it->nr_columns++;
 }
 
-void doc_cell(struct doc *d, const char *fmt, ...)
+static void cell_add(struct doc *d, const char *fmt, va_list ap)
 {
-	struct doc_item *it = d->nr ? &d->items[d->nr - 1] : NULL;
-	char **more;
-	va_list ap;
+	struct doc_item *it = &d->items[d->nr - 1];
+	char **more = reallocarray(it->cells, it->nr_cells + 1, sizeof(*more));
 
-	if (!it || it->kind != DOC_TABLE)
-		return;		/* its table could not be had */
-	more = reallocarray(it->cells, it->nr_cells + 1, sizeof(*more));
 	if (!more) {
 		d->is_broken = true;
 		return;
 	}
 	it->cells = more;
-	va_start(ap, fmt);
 	it->cells[it->nr_cells++] = format(d, fmt, ap);
+}
+
+static bool is_last(const struct doc *d, enum doc_kind kind)
+{
+	return d->nr && d->items[d->nr - 1].kind == kind;
+}
+
+void doc_cell(struct doc *d, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (!is_last(d, DOC_TABLE))
+		return;		/* its table could not be had */
+	va_start(ap, fmt);
+	cell_add(d, fmt, ap);
+	va_end(ap);
+}
+
+void doc_line(struct doc *d, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (!is_last(d, DOC_LINES) && !item_add(d, DOC_LINES))
+		return;
+	va_start(ap, fmt);
+	cell_add(d, fmt, ap);
 	va_end(ap);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A small document: titles, facts, paragraphs, tables. What it says is decided once; text for a
+ * A small document: titles, facts, paragraphs, tables, drawings. What it says is decided once; text for a
  * terminal and markdown are two ways to print it. All strings are clean text (render/clean.h).
  */
 #ifndef GVL_RENDER_DOC_H
@@ -21,6 +21,7 @@ enum doc_kind {
 	DOC_FACT,		/* a label and what it is */
 	DOC_PARAGRAPH,
 	DOC_TABLE,
+	DOC_LINES,		/* lines that keep their spaces: a drawing */
 };
 
 struct doc_item {
@@ -29,7 +30,7 @@ struct doc_item {
 	char *text;			/* not of tables */
 	const struct doc_column *columns;
 	size_t nr_columns;
-	char **cells;			/* row by row */
+	char **cells;			/* row by row; of a drawing its lines */
 	size_t nr_cells;
 };
 
@@ -52,6 +53,10 @@ void doc_paragraph(struct doc *d, const char *fmt, ...);
 /* Goes on in the paragraph that was last begun. */
 __attribute__((format(printf, 2, 3)))
 void doc_more(struct doc *d, const char *fmt, ...);
+
+/* One more line of a drawing: goes on in the one that was last begun. */
+__attribute__((format(printf, 2, 3)))
+void doc_line(struct doc *d, const char *fmt, ...);
 
 /* Begins a table with @columns (kept, not copied); cells follow row by row. */
 void doc_table(struct doc *d, const struct doc_column *columns);

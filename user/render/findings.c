@@ -7,51 +7,15 @@
 #include "render/clean.h"
 #include "render/doc.h"
 #include "render/json.h"
-#include "render/unit.h"
+#include "render/quantity.h"
 #include "util/scope.h"
-
-/* What is not negative. */
-static struct unit amount_text(double v, enum finding_unit unit)
-{
-	struct unit u = { "" };
-
-	switch (unit) {
-	case FINDING_NS:
-		return unit_ns_real(v);
-	case FINDING_BYTES:
-		return unit_bytes(v);
-	case FINDING_BYTES_PER_S:
-		snprintf(u.text, sizeof(u.text), "%.24s per s", unit_bytes(v).text);
-		return u;
-	case FINDING_PER_S:
-		return unit_per_s(v);
-	case FINDING_RATIO:
-		return unit_ratio(v);
-	case FINDING_SHARE:
-		return unit_share(v);
-	default:
-		return unit_real(v);
-	}
-}
-
-static struct unit number_text(double v, enum finding_unit unit)
-{
-	struct unit u = { "" };
-
-	if (unit == FINDING_COUNT && v >= 0 && v < 0x1p53 && v == trunc(v))
-		return unit_count(v);
-	if (!(v < 0))
-		return amount_text(v, unit);
-	snprintf(u.text, sizeof(u.text), "-%.30s", amount_text(-v, unit).text);
-	return u;
-}
 
 /* A figure has the larger half of its interval with it. */
 static struct clean cell_text(const struct findings_cell *c, enum finding_unit unit)
 {
 	const struct figure *f = &c->figure;
 	double half = fmax(f->high - f->value, f->value - f->low);
-	struct unit value = number_text(f->value, unit), spread = { "" };
+	struct unit value = quantity(f->value, unit), spread = { "" };
 	struct clean out;
 
 	if (unit == FINDING_LABEL)
@@ -59,7 +23,7 @@ static struct clean cell_text(const struct findings_cell *c, enum finding_unit u
 	if (!f->nr)
 		return (struct clean){ "-" };
 	if (half > 0 && f->value == 0)
-		snprintf(spread.text, sizeof(spread.text), " +-%.27s", number_text(half, unit).text);
+		snprintf(spread.text, sizeof(spread.text), " +-%.27s", quantity(half, unit).text);
 	else if (half > 0)
 		snprintf(spread.text, sizeof(spread.text), " %.30s", unit_spread(half / fabs(f->value)).text);
 	snprintf(out.text, sizeof(out.text), "%s%s", value.text, spread.text);
@@ -150,16 +114,10 @@ int findings_markdown(const struct findings *f, FILE *out, struct err *e)
 
 static json_t *figure_json(const struct figure *v, enum finding_unit unit)
 {
-	static const char *const units[FINDING_UNITS] = {
-		[FINDING_LABEL] = "", [FINDING_COUNT] = "count", [FINDING_NS] = "ns", [FINDING_BYTES] = "bytes",
-		[FINDING_BYTES_PER_S] = "bytes/s", [FINDING_PER_S] = "1/s", [FINDING_RATIO] = "ratio",
-		[FINDING_SHARE] = "share",
-	};
-
 	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:s}", "value", json_quantity(v->value),
 			 "low", json_quantity(v->low), "high", json_quantity(v->high),
 			 "min", json_quantity(v->min), "max", json_quantity(v->max),
-			 "n", json_number(v->nr), "unit", units[unit]);
+			 "n", json_number(v->nr), "unit", quantity_unit(unit));
 }
 
 /* Text, a figure with its spread, an exact number as just that, or null. */

@@ -43,6 +43,14 @@ static void table(FILE *out, const struct doc_item *it)
 	fputc('\n', out);
 }
 
+/* Indented: nothing in a line can end it, as it could a fence. */
+static void lines(FILE *out, const struct doc_item *it)
+{
+	fputc('\n', out);
+	for (size_t i = 0; i < it->nr_cells; i++)
+		fprintf(out, "    %s\n", it->cells[i]);
+}
+
 int doc_markdown(const struct doc *d, FILE *out)
 {
 	if (d->is_broken)
@@ -68,6 +76,9 @@ int doc_markdown(const struct doc *d, FILE *out)
 			break;
 		case DOC_TABLE:
 			table(out, it);
+			break;
+		case DOC_LINES:
+			lines(out, it);
 			break;
 		}
 	}

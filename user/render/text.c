@@ -146,6 +146,13 @@ static void table(FILE *out, const struct doc_item *it, struct style bold)
 	}
 }
 
+static void lines(FILE *out, const struct doc_item *it)
+{
+	fputc('\n', out);
+	for (size_t i = 0; i < it->nr_cells; i++)
+		fprintf(out, "%s\n", it->cells[i]);
+}
+
 int doc_text(const struct doc *d, FILE *out, bool is_bold)
 {
 	struct style bold = { is_bold ? "\033[1m" : "", is_bold ? "\033[0m" : "" };
@@ -167,6 +174,9 @@ int doc_text(const struct doc *d, FILE *out, bool is_bold)
 			break;
 		case DOC_TABLE:
 			table(out, it, bold);
+			break;
+		case DOC_LINES:
+			lines(out, it);
 			break;
 		}
 	}
