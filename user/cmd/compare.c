@@ -130,26 +130,21 @@ static void say_lost(struct findings *f, const struct report *r)
 
 static int read_trace(struct comparison *c, struct findings *f, const char *path, struct err *e)
 {
-	auto_release(input_close) struct input in = { .fd = -1 };
-	auto_release(report_release) struct report r = { 0 };
-	int err = input_open(&in, path, e);
+	auto_release(input_release) struct input in = { 0 };
+	const struct report *r = &in.report;
+	int err = input_feed(&in, path, add_event, &c->schedule, e);
 
-	if (!err)
-		err = input_read(&in, add_event, &c->schedule, e);
 	if (!err)
 		err = schedule_finish(&c->schedule, e);
 	if (!err)
-		err = report_init(&r, &(struct report_source){
-			.facts = trace_facts(in.reader), .totals = trace_totals(in.reader),
-			.is_complete = trace_complete(in.reader),
-			.profile = &c->schedule.profile }, e);
+		err = input_report(&in, &c->schedule.profile, REPORT_BY_THREAD, e);
 	if (err)
 		return err;
-	c->trap_ns = json_number_value(json_object_get(r.cost, "uprobe_ns"));
-	c->walk_ns = json_number_value(json_object_get(r.cost, "walk_ns"));
+	c->trap_ns = json_number_value(json_object_get(r->cost, "uprobe_ns"));
+	c->walk_ns = json_number_value(json_object_get(r->cost, "walk_ns"));
 	c->has_free_copies = has_free_copies(json_string_value(
-		json_object_get(json_array_get(r.target, 0), "ruby")));
-	say_lost(f, &r);
+		json_object_get(json_array_get(r->target, 0), "ruby")));
+	say_lost(f, r);
 	return 0;
 }
 

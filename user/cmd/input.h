@@ -1,24 +1,32 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* A trace file that a command was given, or standard input. */
+/* A trace file read to its end: what commands that read one begin with. */
 #ifndef GVL_CMD_INPUT_H
 #define GVL_CMD_INPUT_H
 
+#include "event/profile.h"
+#include "render/report.h"
 #include "trace/trace.h"
 #include "util/err.h"
 
+/* All zero is one of which nothing is read. Release it always. */
 struct input {
-	int fd;
-	struct trace_reader *reader;
+	struct trace_reader *reader;	/* the report's texts are its */
+	struct profile profile;		/* of input_read() */
+	struct report report;
 };
 
-/* Takes an event of it. 0 or -errno with @e set. */
+void input_release(struct input *in);
+
+/* Reads the trace at @path, - for standard input. 0, or -errno with @e set. */
+int input_read(struct input *in, const char *path, const struct lock_window *window, enum report_by by,
+	       struct err *e);
+
+/*
+ * The same for who makes something else of the events: first gives all of them to @sink, which returns 0 or
+ * -errno with @e set; then makes the report on the @profile that came of them.
+ */
 typedef int input_sink(void *arg, const struct event *ev, struct err *e);
-
-/* Opens @path, or standard input for "-". 0 or -errno with @e set. To be closed in any case. */
-int input_open(struct input *in, const char *path, struct err *e);
-void input_close(struct input *in);
-
-/* Gives all events to @sink. 0, or -errno with @e set: the file is damaged, or @sink said so. */
-int input_read(struct input *in, input_sink *sink, void *arg, struct err *e);
+int input_feed(struct input *in, const char *path, input_sink *sink, void *arg, struct err *e);
+int input_report(struct input *in, const struct profile *profile, enum report_by by, struct err *e);
 
 #endif

@@ -98,11 +98,6 @@ static int parse(struct report_options *o, int argc, char **argv, struct err *e)
 	return 0;
 }
 
-static int add_event(void *profile, const struct event *ev, struct err *e)
-{
-	return profile_add(profile, ev, e);
-}
-
 static int print(const struct report_options *o, const struct report *r, struct err *e)
 {
 	switch (o->format) {
@@ -117,23 +112,10 @@ static int print(const struct report_options *o, const struct report *r, struct 
 
 static int report(const struct report_options *o, struct err *e)
 {
-	auto_release(input_close) struct input in = { .fd = -1 };
-	auto_release(profile_release) struct profile profile;
-	auto_release(report_release) struct report r = { 0 };
-	int err;
+	auto_release(input_release) struct input in = { 0 };
+	int err = input_read(&in, o->path, &o->window, o->by, e);
 
-	profile_init(&profile, &o->window);
-	err = input_open(&in, o->path, e);
-	if (!err)
-		err = input_read(&in, add_event, &profile, e);
-	if (!err)
-		err = profile_finish(&profile, e);
-	if (!err)
-		err = report_init(&r, &(struct report_source){
-			.facts = trace_facts(in.reader), .totals = trace_totals(in.reader),
-			.is_complete = trace_complete(in.reader), .profile = &profile,
-			.by = o->by }, e);
-	return err ? err : print(o, &r, e);
+	return err ? err : print(o, &in.report, e);
 }
 
 int cmd_report(int argc, char **argv)

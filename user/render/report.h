@@ -66,7 +66,8 @@ int report_json(const struct report *r, FILE *out, struct err *e);
 int report_text(const struct report *r, FILE *out, bool is_bold, struct err *e);
 int report_markdown(const struct report *r, FILE *out, struct err *e);
 
-json_t *report_close_json(const struct report *r);	/* the parts of it; NULL when out of memory */
+json_t *report_document(const struct report *r);	/* what report_json() prints; NULL when out of memory */
+json_t *report_close_json(const struct report *r);	/* the parts of it */
 json_t *report_block_json(const struct report *r);
 json_t *report_copy_json(const struct report *r);
 

@@ -138,9 +138,8 @@ static void add_events(const struct report *r, json_t *to)
 	}
 }
 
-int report_json(const struct report *r, FILE *out, struct err *e)
+json_t *report_document(const struct report *r)
 {
-	int err;
 	json_t *j = json_pack("{s:s, s:O*, s:O*, s:O*, s:o, s:O, s:O*, s:o, s:o*, s:o*, s:o*}",
 			      "schema", "gvlscope.report/1", "tool", r->tool, "host", r->host,
 			      "target", r->target, "capture", capture(r), "lost", r->lost,
@@ -149,9 +148,18 @@ int report_json(const struct report *r, FILE *out, struct err *e)
 			      "block", r->has_block ? report_block_json(r) : NULL,
 			      "copy", r->has_copy ? report_copy_json(r) : NULL);
 
+	if (j)
+		add_events(r, json_object_get(j, "capture"));
+	return j;
+}
+
+int report_json(const struct report *r, FILE *out, struct err *e)
+{
+	json_t *j = report_document(r);
+	int err;
+
 	if (!j)
 		return err_nomem(e);
-	add_events(r, json_object_get(j, "capture"));
 	/* ASCII: texts of the file that are passed on as they are may hold control characters */
 	err = json_dumpf(j, out, JSON_INDENT(2) | JSON_ENSURE_ASCII);
 	fputc('\n', out);
