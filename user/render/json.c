@@ -3,8 +3,12 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <sys/utsname.h>
 #include <unistd.h>
+
+#include "render/clean.h"
+#include "util/scope.h"
 
 json_t *json_number(uint64_t n)
 {
@@ -18,13 +22,26 @@ json_t *json_quantity(double v)
 	return v == trunc(v) && fabs(v) < 0x1p53 ? json_integer((json_int_t)v) : json_real(v);
 }
 
+/* As the kernel calls it; "" where it does not say (not on every architecture). */
+static struct clean cpu_model(void)
+{
+	auto_fclose FILE *f = fopen("/proc/cpuinfo", "re");
+	char line[512], model[256];
+
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "model name : %255[^\n]", model) == 1)
+			return clean(model);
+	return clean("");
+}
+
 json_t *json_host(void)
 {
+	struct clean cpu = cpu_model();
 	struct utsname un;
 
 	uname(&un);
-	return json_pack("{s:s, s:s, s:i}", "kernel", un.release, "arch", un.machine, "cpus",
-			 (int)sysconf(_SC_NPROCESSORS_ONLN));
+	return json_pack("{s:s, s:s, s:i, s:s*}", "kernel", un.release, "arch", un.machine, "cpus",
+			 (int)sysconf(_SC_NPROCESSORS_ONLN), "cpu", *cpu.text ? cpu.text : NULL);
 }
 
 json_t *json_address(uint64_t addr)

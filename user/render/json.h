@@ -12,7 +12,7 @@
 json_t *json_number(uint64_t n);
 
 json_t *json_quantity(double v);		/* an integer where it is one; null where it is no number */
-json_t *json_host(void);			/* this machine: {kernel, arch, cpus} */
+json_t *json_host(void);			/* this machine: {kernel, arch, cpus, cpu}, without cpu where its model is not told */
 json_t *json_address(uint64_t addr);		/* "0x..." */
 
 /* {count, sum, min, max, mean, p50, p90, p99, p999} */
