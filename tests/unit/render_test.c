@@ -47,6 +47,10 @@ static void counts_have_separators(void **state)
 static void averages_and_rates_are_short(void **state)
 {
 	(void)state;
+	assert_string_equal(unit_fact(0).text, "0");
+	assert_string_equal(unit_fact(5.025).text, "5.025");
+	assert_string_equal(unit_fact(1048577).text, "1,048,577");
+	assert_string_equal(unit_fact(123456.7).text, "123,457");
 	assert_string_equal(unit_real(0).text, "0");
 	assert_string_equal(unit_real(0.01234).text, "0.012");
 	assert_string_equal(unit_real(0.94).text, "0.94");
@@ -178,6 +182,8 @@ static void fill(struct doc *d)
 	doc_cell(d, "\xe4\xbd\x9c\xe6\xa5\xad" "cd");
 	doc_cell(d, "3,456");
 	doc_cell(d, "%s", "");
+	doc_line(d, "old |  *  ```|");
+	doc_line(d, "new |    %d|", 5);
 }
 
 static char *printed(const struct doc *d, int format)
@@ -213,7 +219,10 @@ static void a_document_is_text(void **state)
 		"\n"
 		"what    count\n"
 		"a|b        12  first\n"
-		"\xe4\xbd\x9c\xe6\xa5\xad" "cd  3,456\n");
+		"\xe4\xbd\x9c\xe6\xa5\xad" "cd  3,456\n"
+		"\n"
+		"old |  *  ```|\n"
+		"new |    5|\n");
 	bold = printed(&d, 1);
 	assert_non_null(strstr(bold, "\033[1mTitle\033[0m\n"));
 	assert_non_null(strstr(bold, "\033[1mwhat    count\033[0m\n"));
@@ -241,7 +250,10 @@ static void a_document_is_markdown(void **state)
 		"| what | count |  |\n"
 		"| --- | ---: | --- |\n"
 		"| a\\|b | 12 | first |\n"
-		"| \xe4\xbd\x9c\xe6\xa5\xad" "cd | 3,456 |  |\n");
+		"| \xe4\xbd\x9c\xe6\xa5\xad" "cd | 3,456 |  |\n"
+		"\n"
+		"    old |  *  ```|\n"
+		"    new |    5|\n");
 }
 
 static void a_table_too_wide_takes_from_its_first_column(void **state)

@@ -86,6 +86,18 @@ struct unit unit_real(double v)
 	return u;
 }
 
+struct unit unit_fact(double v)
+{
+	struct unit u = { "" };
+
+	if (!(v > 0))
+		return (struct unit){ "0" };
+	if (v >= 1e5 || v == (uint64_t)v)
+		return unit_count(v < 1e18 ? (uint64_t)(v + 0.5) : 1000000000000000000);
+	snprintf(u.text, sizeof(u.text), "%.6g", v);
+	return u;
+}
+
 struct unit unit_bytes(double bytes)
 {
 	static const char *const names[] = { "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };

@@ -14,6 +14,7 @@ struct unit unit_ns(uint64_t ns);		/* "0 ns", "850 ns", "12.3 ms", "5.00 s", "4,
 struct unit unit_ns_real(double ns);		/* the same of a mean or a slope: "4.62 ns" */
 struct unit unit_bytes(double bytes);		/* "64 B", "1.5 KiB", "20.0 MiB" */
 struct unit unit_count(uint64_t n);		/* "1,234,567" */
+struct unit unit_fact(double v);		/* "1,234,567", "5.025": what is to be told from its next */
 struct unit unit_real(double v);		/* "0", "0.012", "3.1", "12.4", "2,469" */
 struct unit unit_per_s(double v);		/* "2,469 per s" */
 struct unit unit_rate(uint64_t n, uint64_t ns);	/* the same; "-" over no time */
