@@ -16,6 +16,7 @@ static const struct command {
 	{ "bench", cmd_bench, "measure what the designs of Ruby's lock, closes and copies cost here" },
 	{ "compare", cmd_compare, "say what it would be with the other design of Ruby" },
 	{ "doctor", cmd_doctor, "say what can be measured here, how, and why not otherwise" },
+	{ "gate", cmd_gate, "say whether a change made a program worse, for CI" },
 	{ "record", cmd_record, "trace the GVL of running Ruby processes into a file" },
 	{ "report", cmd_report, "say what a trace file holds" },
 };
@@ -32,8 +33,9 @@ static void print_help(FILE *out)
 	fputs("\n"
 	      "`gvlscope COMMAND --help` tells more. -V, --version  print the version\n"
 	      "\n"
-	      "Exit status: 0 done, 1 failure at run time or interrupted, 2 usage, 5 bad input file,\n"
-	      "77 cannot measure here (doctor says why).\n", out);
+	      "Exit status: 0 done or passed, 1 failure at run time or interrupted, 2 usage,\n"
+	      "3 regression, 4 inconclusive, 5 bad input file, 77 cannot measure here (doctor says\n"
+	      "why).\n", out);
 }
 
 static int run(int argc, char **argv)

@@ -72,13 +72,17 @@ enum exit_status {
 	REASON(REPORT_FORMAT,	"report-format",	EXIT_BAD_FILE, \
 	       "give a trace of `gvlscope record`, or what `gvlscope report -f json` prints") \
 	REASON(BASELINE_OPEN,	"baseline-open",	EXIT_BAD_FILE, \
-	       "give a file written by `gvlscope gate --write-baseline`") \
+	       "give a file written by `gvlscope gate --save-baseline`") \
 	REASON(BASELINE_FORMAT,	"baseline-format",	EXIT_BAD_FILE, \
 	       "write it anew, or take it from version control") \
 	REASON(BASELINE_SCHEMA,	"baseline-schema",	EXIT_BAD_FILE, \
 	       "write it anew with this gvlscope") \
 	REASON(BASELINE_RUNS,	"baseline-runs",	EXIT_INCONCLUSIVE, \
 	       "record again, all runs on one machine, without loss") \
+	REASON(RUN_FAILED,	"run-failed",		EXIT_RUNTIME, \
+	       "run the command by hand: it must succeed to be measured") \
+	REASON(RUN_UNTRACED,	"run-untraced",		EXIT_CANNOT, \
+	       "see what was said before, and `gvlscope doctor`") \
 	REASON(BPF_LOAD,	"bpf-load",		EXIT_CANNOT, \
 	       "see `gvlscope doctor`; the kernel's own words follow with -v")
 
