@@ -18,7 +18,7 @@ static void scope_json(json_t **j)
 int gate_read_trace(struct runs *r, const char *name, const char *path, struct err *e)
 {
 	static const struct lock_window everything = { 0, UINT64_MAX };
-	auto_release(input_release) struct input in;
+	auto_release(input_release) struct input in = { 0 };
 	auto_release(scope_json) json_t *report = NULL;
 	int err = input_read(&in, path, &everything, REPORT_BY_THREAD, e);
 
