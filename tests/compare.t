@@ -93,7 +93,7 @@ if compared 'copies by four threads' 3.3 copy_table.rb 5; then
 		'd["facts"]["speedup_copy"]["value"] > 1 or d["host"]["cpus"] < 2'
 	finds 'replayed unchanged, the waiting is what was traced' 'd["facts"]["replay_error"]["value"] <= 0.02'
 	finds 'no copy holds the lock any more' \
-		'[r["predicted_ns"] for r in d["tables"]["copy_lock"] if "owner copied" in r["what"]] == [0]'
+		'[r["predicted_ns"]["value"] for r in d["tables"]["copy_lock"] if "owner copied" in r["what"]] == [0]'
 	finds 'a threshold above all sizes changes nothing' \
 		'd["tables"]["copy_sweep"][-1]["copies"] == 0'
 fi
@@ -102,7 +102,7 @@ if compared 'copies by four threads' 3.4 copy_table.rb 5; then
 		'"with the lock" in d["summary"][0]'
 	finds 'replayed unchanged, the waiting is what was traced, 3.4' 'd["facts"]["replay_error"]["value"] <= 0.02'
 	finds 'all copies would hold the lock' \
-		'[r["predicted_ns"] > 0 for r in d["tables"]["copy_lock"] if "owner copied" in r["what"]] == [True]'
+		'[r["predicted_ns"]["value"] > 0 for r in d["tables"]["copy_lock"] if "owner copied" in r["what"]] == [True]'
 fi
 
 done_testing

@@ -257,7 +257,7 @@ static void a_spread_is_the_larger_half_of_the_interval(void **state)
 	spread_reads(200, 199, 210, "200 ns +-5 %\n");
 	spread_reads(200, 170, 210, "200 ns +-15 %\n");
 	spread_reads(200, 199.9, 200, "200 ns +-<1 %\n");
-	spread_reads(-2, -4, 4, "-2.00 ns +-300 %\n");
+	spread_reads(-2, -4, 4, "-2.00 ns +-6.00 ns\n");
 	spread_reads(0, -1, 3, "0.0 ns +-3.00 ns\n");
 }
 

@@ -2,13 +2,13 @@
 #include "ref/bench.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cmd/cmd.h"
 #include "cmd/format.h"
+#include "cmd/options.h"
 #include "cmd/stop.h"
 #include "util/parse.h"
 #include "util/scope.h"
@@ -67,8 +67,10 @@ static int parse_readers(const char *arg, uint32_t *out, struct err *e)
 	return 0;
 }
 
-static int parse_one(struct options *o, int opt, char **argv, struct err *e)
+static int parse_one(void *options, int opt, char **argv, struct err *e)
 {
+	struct options *o = options;
+
 	switch (opt) {
 	case 'f':
 		return format_parse(optarg, &o->format, e);
@@ -105,18 +107,12 @@ static int parse_benchmark(struct options *o, const char *name, struct err *e)
 /* 0, or 1 if only help was wanted, or -errno with @e set. */
 static int parse(struct options *o, int argc, char **argv, struct err *e)
 {
-	int opt, err;
+	int err;
 
 	*o = (struct options){ 0 };
-	opterr = 0;
-	optind = 1;
-	while ((opt = getopt_long(argc, argv, "f:qh", long_options, NULL)) != -1) {
-		if (opt == 'h')
-			return 1;
-		err = parse_one(o, opt, argv, e);
-		if (err)
-			return err;
-	}
+	err = options_parse(argc, argv, "f:qh", long_options, parse_one, o, e);
+	if (err)
+		return err;
 	if (argc - optind != 1)
 		return err_set(e, REASON_USAGE, -EINVAL, "bench: give one of close, copy, gvl");
 	return parse_benchmark(o, argv[optind], e);

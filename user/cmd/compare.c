@@ -2,7 +2,6 @@
 #include "ref/compare.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +9,7 @@
 #include "cmd/cmd.h"
 #include "cmd/format.h"
 #include "cmd/input.h"
+#include "cmd/options.h"
 #include "cmd/stop.h"
 #include "ref/copies.h"
 #include "render/report.h"
@@ -58,8 +58,10 @@ static int parse_threshold(const char *arg, size_t *out, struct err *e)
 	return 0;
 }
 
-static int parse_one(struct options *o, int opt, char **argv, struct err *e)
+static int parse_one(void *options, int opt, char **argv, struct err *e)
 {
+	struct options *o = options;
+
 	switch (opt) {
 	case 'f':
 		return format_parse(optarg, &o->format, e);
@@ -79,18 +81,12 @@ static int parse_one(struct options *o, int opt, char **argv, struct err *e)
 /* 0, or 1 if only help was wanted, or -errno with @e set. */
 static int parse(struct options *o, int argc, char **argv, struct err *e)
 {
-	int opt, err;
+	int err;
 
 	*o = (struct options){ .compare.threshold = REF_COPY_THRESHOLD };
-	opterr = 0;
-	optind = 1;
-	while ((opt = getopt_long(argc, argv, "f:qh", long_options, NULL)) != -1) {
-		if (opt == 'h')
-			return 1;
-		err = parse_one(o, opt, argv, e);
-		if (err)
-			return err;
-	}
+	err = options_parse(argc, argv, "f:qh", long_options, parse_one, o, e);
+	if (err)
+		return err;
 	if (argc - optind != 1)
 		return err_set(e, REASON_USAGE, -EINVAL, "compare: give one trace file, or -");
 	o->path = argv[optind];

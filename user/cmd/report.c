@@ -2,12 +2,12 @@
 #include "render/report.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <string.h>
 
 #include "cmd/cmd.h"
 #include "cmd/format.h"
 #include "cmd/input.h"
+#include "cmd/options.h"
 #include "util/parse.h"
 #include "util/scope.h"
 
@@ -59,8 +59,10 @@ static int parse_ns(const char *option, const char *arg, uint64_t *out, struct e
 	return 0;
 }
 
-static int parse_one(struct report_options *o, int opt, char **argv, struct err *e)
+static int parse_one(void *options, int opt, char **argv, struct err *e)
 {
+	struct report_options *o = options;
+
 	switch (opt) {
 	case 'f':
 		return format_parse(optarg, &o->format, e);
@@ -78,18 +80,12 @@ static int parse_one(struct report_options *o, int opt, char **argv, struct err 
 /* 0, or 1 if only help was wanted, or -errno with @e set. */
 static int parse(struct report_options *o, int argc, char **argv, struct err *e)
 {
-	int opt, err;
+	int err;
 
 	*o = (struct report_options){ .window = { 0, UINT64_MAX } };
-	opterr = 0;
-	optind = 1;
-	while ((opt = getopt_long(argc, argv, "f:h", long_options, NULL)) != -1) {
-		if (opt == 'h')
-			return 1;
-		err = parse_one(o, opt, argv, e);
-		if (err)
-			return err;
-	}
+	err = options_parse(argc, argv, "f:h", long_options, parse_one, o, e);
+	if (err)
+		return err;
 	if (argc - optind != 1)
 		return err_set(e, REASON_USAGE, -EINVAL, "report: give one trace file, or -");
 	if (o->window.from_ns >= o->window.to_ns)

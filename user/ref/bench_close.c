@@ -85,12 +85,11 @@ static bool is_over(const struct bench *b)
 	return *b->o->is_interrupted;
 }
 
-/* Nothing if there is no memory for it. */
 static void tell(struct findings *f, const struct sample *s)
 {
-	struct figure v;
+	struct figure v = findings_median(f, s);
 
-	findings_figure(f, sample_figure(s, &v) ? NULL : &v);
+	findings_figure(f, &v);
 }
 
 /*

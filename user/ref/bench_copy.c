@@ -186,25 +186,6 @@ static const struct findings_column touch_columns[] = {
 	{ "untouched_ns", "pages not there", FINDING_NS },
 };
 
-/* Running out of memory leaves no figure, and the findings broken. */
-static struct figure figure_of(struct findings *f, const struct sample *s)
-{
-	struct figure v = { 0 };
-
-	if (sample_figure(s, &v))
-		f->is_broken = true;
-	return v;
-}
-
-static struct figure ratio_of(struct findings *f, const struct sample *a, const struct sample *b)
-{
-	struct figure v = { 0 };
-
-	if (sample_ratio(a, b, &v))
-		f->is_broken = true;
-	return v;
-}
-
 /* @bytes in the time @ns, as bytes per second. */
 static struct figure rate_of(const struct figure *ns, double bytes)
 {
@@ -219,7 +200,7 @@ static struct figure rate_of(const struct figure *ns, double bytes)
 static void copy_row(struct findings *f, const struct copy_bench *b, enum mode mode, uint32_t count,
 		     size_t size)
 {
-	struct figure total = figure_of(f, &b->round_ns[mode][count][size]);
+	struct figure total = findings_median(f, &b->round_ns[mode][count][size]);
 	struct figure rate = rate_of(&total, (double)sizes[size] * thread_counts[count]);
 
 	findings_label(f, mode_names[mode]);
@@ -240,8 +221,8 @@ static void report_tables(struct findings *f, const struct copy_bench *b)
 	findings_table(f, "first_touch", "Copies into memory whose pages are there, and are not",
 		       touch_columns, ARRAY_LEN(touch_columns));
 	for (size_t size = 0; size < NR_SIZES; size++) {
-		struct figure touched = figure_of(f, &b->touch_ns[true][size]);
-		struct figure untouched = figure_of(f, &b->touch_ns[false][size]);
+		struct figure touched = findings_median(f, &b->touch_ns[true][size]);
+		struct figure untouched = findings_median(f, &b->touch_ns[false][size]);
 
 		findings_number(f, sizes[size]);
 		findings_figure(f, &touched);
@@ -251,9 +232,9 @@ static void report_tables(struct findings *f, const struct copy_bench *b)
 
 static void report_facts(struct findings *f, const struct copy_bench *b)
 {
-	struct figure alone = figure_of(f, &b->machine.bandwidth_1);
-	struct figure all = figure_of(f, &b->machine.bandwidth_all);
-	struct figure transition = figure_of(f, &b->machine.transition_ns);
+	struct figure alone = findings_median(f, &b->machine.bandwidth_1);
+	struct figure all = findings_median(f, &b->machine.bandwidth_all);
+	struct figure transition = findings_median(f, &b->machine.transition_ns);
 
 	findings_fact(f, "bandwidth_1", "copied by one thread", FINDING_BYTES_PER_S, &alone);
 	findings_fact(f, "bandwidth_all", "copied by all cores together", FINDING_BYTES_PER_S,
@@ -266,7 +247,7 @@ static void report_facts(struct findings *f, const struct copy_bench *b)
 static struct figure scaling(struct findings *f, const struct copy_bench *b, enum mode mode,
 			     uint32_t count, size_t size)
 {
-	struct figure v = ratio_of(f, &b->round_ns[mode][count][size], &b->round_ns[mode][0][size]);
+	struct figure v = findings_ratio(f, &b->round_ns[mode][count][size], &b->round_ns[mode][0][size]);
 	double n = thread_counts[count];
 
 	return (struct figure){ n * v.value, n * v.low, n * v.high, n * v.min, n * v.max, v.nr };
@@ -284,10 +265,10 @@ static void report_sentences(struct findings *f, const struct copy_bench *b)
 	enum { MOST = NR_COUNTS - 1, LARGEST = NR_SIZES - 1 };
 	struct figure released = scaling(f, b, RELEASED, MOST, LARGEST);
 	struct figure held = scaling(f, b, HELD, MOST, LARGEST);
-	struct figure gain = ratio_of(f, &b->round_ns[RELEASED][MOST][LARGEST],
+	struct figure gain = findings_ratio(f, &b->round_ns[RELEASED][MOST][LARGEST],
 				      &b->round_ns[HELD][MOST][LARGEST]);
-	struct figure transition = figure_of(f, &b->machine.transition_ns);
-	struct figure faults = ratio_of(f, &b->touch_ns[true][LARGEST],
+	struct figure transition = findings_median(f, &b->machine.transition_ns);
+	struct figure faults = findings_ratio(f, &b->touch_ns[true][LARGEST],
 					&b->touch_ns[false][LARGEST]);
 
 	findings_say(f, "%u threads that copy %s each reach %.2f times the throughput of one when "

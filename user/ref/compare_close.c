@@ -158,22 +158,13 @@ static void means(struct findings *f, const struct work *w, bool is_after, enum 
 	}
 }
 
-static struct figure figure_of(struct findings *f, const struct sample *s)
-{
-	struct figure v = { 0 };
-
-	if (sample_figure(s, &v))
-		f->is_broken = true;
-	return v;
-}
-
 static struct figure mean_of(struct findings *f, const struct work *w, bool is_after, enum part part)
 {
 	struct sample s = { 0 };
 	struct figure v;
 
 	means(f, w, is_after, part, &s);
-	v = figure_of(f, &s);
+	v = findings_median(f, &s);
 	sample_release(&s);
 	return v;
 }
@@ -181,12 +172,11 @@ static struct figure mean_of(struct findings *f, const struct work *w, bool is_a
 static struct figure speedup_of(struct findings *f, const struct work *w)
 {
 	struct sample before = { 0 }, after = { 0 };
-	struct figure v = { 0 };
+	struct figure v;
 
 	means(f, w, false, PARTS, &before);
 	means(f, w, true, PARTS, &after);
-	if (sample_ratio(&after, &before, &v))
-		f->is_broken = true;
+	v = findings_ratio(f, &after, &before);
 	sample_release(&before);
 	sample_release(&after);
 	return v;
@@ -207,7 +197,7 @@ static double error_of(double reference, double traced)
 static void calibration_row(struct findings *f, const char *part, const struct figure *traced,
 			    const struct sample *reference)
 {
-	struct figure did = figure_of(f, reference);
+	struct figure did = findings_median(f, reference);
 
 	findings_label(f, part);
 	findings_figure(f, traced);

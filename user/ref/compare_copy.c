@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 
 #include "ref/copies.h"
@@ -237,11 +238,23 @@ static const struct findings_column copy_columns[] = {
 	{ "predicted_ns", "predicted", FINDING_NS },
 };
 
-static void row(struct findings *f, const char *what, double traced, double predicted)
+/* The member at @at of struct totals. */
+static double total(const struct totals *t, size_t at)
 {
+	return *(const double *)((const char *)t + at);
+}
+
+static void row(struct findings *f, const char *what, const struct totals *before,
+		const struct totals after[BOUNDS], size_t at)
+{
+	double middle = total(&after[BOUND_MIDDLE], at), a = total(&after[BOUND_BEST], at);
+	double b = total(&after[BOUND_WORST], at);
+
 	findings_label(f, what);
-	findings_number(f, traced);
-	findings_number(f, predicted);
+	findings_number(f, total(before, at));
+	findings_figure(f, &(struct figure){
+		.value = middle, .low = fmin(fmin(a, b), middle), .high = fmax(fmax(a, b), middle),
+		.min = fmin(a, b), .max = fmax(a, b), .nr = MEASUREMENTS });
 }
 
 static struct figure speedup_of(const struct totals *before, const struct totals after[BOUNDS])
@@ -345,10 +358,10 @@ static int fill(struct findings *f, const struct comparison *c, const struct com
 			   "no: the reference copies faster or slower than the traced process did" : "yes");
 	findings_table(f, "copy_lock", "The lock, while copies of IO::Buffer are made otherwise", copy_columns,
 		       ARRAY_LEN(copy_columns));
-	row(f, "all copies, from first to last", before->copying_ns, after->copying_ns);
-	row(f, "lock held", before->hold_ns, after->hold_ns);
-	row(f, "threads waiting for it", before->wait_ns, after->wait_ns);
-	row(f, "of that, while the owner copied", before->blame_ns, after->blame_ns);
+	row(f, "bursts of copies", before, after, offsetof(struct totals, copying_ns));
+	row(f, "lock held", before, after, offsetof(struct totals, hold_ns));
+	row(f, "threads waiting for it", before, after, offsetof(struct totals, wait_ns));
+	row(f, "of that, while the owner copied", before, after, offsetof(struct totals, blame_ns));
 	return o->is_sweep ? sweep(f, c, before, conditions, cores, e) : 0;
 }
 

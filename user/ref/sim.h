@@ -97,6 +97,7 @@ void queue_remove(struct sim *s, uint32_t i);
 void runner_to_segment(struct sim *s, struct runner *r, uint32_t segment);	/* to its begin */
 void runner_to_work(struct sim *s, struct runner *r);	/* ... past what it does without the lock */
 
+void sim_end_burst(struct sim *s);
 void copy_note(struct sim *s, const struct act *a, uint64_t from_ns, uint64_t to_ns);
 void copy_begin(struct sim *s, uint32_t i);	/* without the lock */
 void copy_end(struct sim *s, uint32_t k);	/* an index of sim.copying */

@@ -117,12 +117,21 @@ void runner_to_segment(struct sim *s, struct runner *r, uint32_t segment)
 	r->is_staying = r->is_leaving = false;
 }
 
+void sim_end_burst(struct sim *s)
+{
+	if (s->copy_to_ns > s->copy_from_ns)
+		s->out->copying_ns += s->copy_to_ns - s->copy_from_ns;
+	s->copy_from_ns = UINT64_MAX;
+}
+
 void copy_note(struct sim *s, const struct act *a, uint64_t from_ns, uint64_t to_ns)
 {
 	s->out->changed_copies += sim_is_outside(s, a) != act_was_outside(a);
 	*(sim_is_outside(s, a) ? &s->out->free_copies : &s->out->held_copies) += 1;
 	if (!is_buffer_copy(a))
 		return;
+	if (!s->nr_copying && from_ns > s->copy_to_ns + SIMULATE_BURST_GAP_NS)
+		sim_end_burst(s);
 	if (from_ns < s->copy_from_ns)
 		s->copy_from_ns = from_ns;
 	if (to_ns > s->copy_to_ns)
@@ -144,8 +153,8 @@ void copy_begin(struct sim *s, uint32_t i)
 
 	copies_pass(s);
 	r->copied_at = s->copied + (act_was_outside(a) ? s->alone[r->act] : a->dur_ns);
-	s->copying[s->nr_copying++] = i;
 	copy_note(s, a, s->now_ns, s->now_ns);
+	s->copying[s->nr_copying++] = i;
 }
 
 /* The index in copying of the copy that ends next; when, in *ns. */

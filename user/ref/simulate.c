@@ -150,7 +150,7 @@ static int episode_simulate(struct simulated *out, const struct episode *ep,
 		if (s.runners[i].is_queued)
 			out->threads[ep->threads[i].who].wait_ns += s.now_ns - s.runners[i].want_ns;
 	out->span_ns += s.now_ns;
-	out->copying_ns += s.copy_to_ns > s.copy_from_ns ? s.copy_to_ns - s.copy_from_ns : 0;
+	sim_end_burst(&s);
 	return 0;
 }
 

@@ -27,6 +27,9 @@
 #include "ref/sharing.h"
 #include "util/err.h"
 
+/* Copies this far apart do not belong together: what lies between is not for the sake of them. */
+#define SIMULATE_BURST_GAP_NS 500000ULL
+
 struct simulate_options {
 	enum ref_lock_design design;
 	uint64_t quantum_ns;
@@ -61,7 +64,8 @@ struct simulated {
 
 	uint64_t held_copies, held_copy_ns;
 	uint64_t free_copies, free_copy_ns;	/* without the lock */
-	uint64_t copying_ns;	/* from the begin of IO::Buffer's first memmove() to the end of its last */
+	uint64_t copying_ns;	/* of IO::Buffer's memmove()s, in all bursts: from the first's begin to the
+				 * last's end, hand-offs included */
 	uint64_t changed_copies;	/* made otherwise than recorded */
 
 	struct simulated_thread *threads;

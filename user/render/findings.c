@@ -22,7 +22,7 @@ static struct clean cell_text(const struct findings_cell *c, enum finding_unit u
 		return clean(c->text);
 	if (!f->nr)
 		return (struct clean){ "-" };
-	if (half > 0 && f->value == 0)
+	if (half > fabs(f->value))	/* a share of what is next to nothing says nothing */
 		snprintf(spread.text, sizeof(spread.text), " +-%.27s", quantity(half, unit).text);
 	else if (half > 0)
 		snprintf(spread.text, sizeof(spread.text), " %.30s", unit_spread(half / fabs(f->value)).text);

@@ -131,3 +131,21 @@ void findings_figure(struct findings *f, const struct figure *v)
 {
 	cell_add(f, &(struct findings_cell){ .figure = figure_of(v) });
 }
+
+struct figure findings_median(struct findings *f, const struct sample *s)
+{
+	struct figure v = { 0 };
+
+	if (sample_figure(s, &v))
+		f->is_broken = true;
+	return v;
+}
+
+struct figure findings_ratio(struct findings *f, const struct sample *a, const struct sample *b)
+{
+	struct figure v = { 0 };
+
+	if (sample_ratio(a, b, &v))
+		f->is_broken = true;
+	return v;
+}

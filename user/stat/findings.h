@@ -81,4 +81,8 @@ void findings_label(struct findings *f, const char *text);	/* copied */
 void findings_number(struct findings *f, double exact);
 void findings_figure(struct findings *f, const struct figure *v);	/* NULL: nothing here */
 
+/* sample_figure() and sample_ratio(); out of memory breaks @f, and there is no figure. */
+struct figure findings_median(struct findings *f, const struct sample *s);
+struct figure findings_ratio(struct findings *f, const struct sample *a, const struct sample *b);
+
 #endif
