@@ -96,7 +96,7 @@ $(B)/fuzz/%: $(B)/san/tests/fuzz/%.o $(SRC:%.c=$(B)/san/%.o)
 	$(CLANG) -fsanitize=fuzzer,address,undefined -o $@ $^ $(LDLIBS)
 
 # Tests of the reference implementations once more, for AddressSanitizer and for ThreadSanitizer.
-REF_SRC := $(wildcard user/ref/*.c user/stat/*.c user/util/*.c) user/render/unit.c
+REF_SRC := $(wildcard user/ref/*.c user/event/*.c user/stat/*.c user/util/*.c) user/render/unit.c
 REF_TESTS := $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/ref_*_test.c))
 $(B)/asan/%: $(B)/san/tests/unit/%.o $(REF_SRC:%.c=$(B)/san/%.o)
 	@mkdir -p $(@D)
