@@ -164,12 +164,10 @@ static int measure(struct copy_bench *b, struct err *e)
 	for (uint32_t run = 0; run < b->runs; run++) {
 		for (size_t size = 0; !err && size < NR_SIZES; size++)
 			err = size_measure(b, size, e);
-		if (!err)
-			err = machine_measure(&b->machine, e);
 		if (err)
 			return err;
 	}
-	return 0;
+	return machine_measure(&b->machine, sizes[NR_SIZES - 1], b->runs, e);
 }
 
 static const struct findings_column copy_columns[] = {

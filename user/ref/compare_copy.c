@@ -17,7 +17,8 @@
 #include "util/scope.h"
 
 enum {
-	MEASUREMENTS = 5,
+	MEASUREMENTS = 25,
+	AGAIN = 5,
 	CALIBRATED = 64,		/* copies done again, evenly over their sizes */
 	CALIBRATED_BYTES = 16 * 1024,	/* and larger: below it a trap takes as long as the copy */
 };
@@ -36,17 +37,15 @@ struct conditions {
 	double bandwidth_1, bandwidth_all, transition_ns, latency_ns;
 };
 
-static int conditions_measure(struct conditions out[BOUNDS], uint32_t *cores, struct err *e)
+static int conditions_measure(struct conditions out[BOUNDS], uint32_t *cores, size_t bytes,
+			      struct err *e)
 {
 	auto_release(machine_release) struct machine m = { 0 };
 	struct figure one, all, transition, latency;
+	int err = machine_measure(&m, bytes, MEASUREMENTS, e);
 
-	for (int i = 0; i < MEASUREMENTS; i++) {
-		int err = machine_measure(&m, e);
-
-		if (err)
-			return err;
-	}
+	if (err)
+		return err;
 	if (sample_figure(&m.bandwidth_1, &one) || sample_figure(&m.bandwidth_all, &all) ||
 	    sample_figure(&m.transition_ns, &transition) || sample_figure(&m.latency_ns, &latency))
 		return err_nomem(e);
@@ -93,7 +92,7 @@ static int run(struct totals *out, const struct comparison *c, size_t threshold,
 	return 0;
 }
 
-/* Copies made with the lock, of which it is known how long they took. */
+/* Copies of which it is known how long they took, by size. */
 struct recorded {
 	const struct act **acts;
 	size_t nr, room;
@@ -111,16 +110,16 @@ static int by_bytes(const void *a, const void *b)
 	return (x->bytes > y->bytes) - (x->bytes < y->bytes);
 }
 
-static bool is_calibrated(const struct act *a)
+static bool is_buffer_copy(const struct act *a)
 {
-	return (a->flags & COPY_HELD) && (a->flags & COPY_BUFFER) && !(a->flags & (ACT_WAKE | ACT_END)) &&
+	return !(a->flags & (ACT_WAKE | ACT_END)) && (a->flags & COPY_BUFFER) &&
 	       (a->flags & COPY_OP) >> COPY_OP_SHIFT == COPY_MOVE && a->bytes >= CALIBRATED_BYTES;
 }
 
 static int recorded_add(struct recorded *r, const struct episode *ep)
 {
 	for (uint32_t i = 0; i < ep->nr_acts; i++) {
-		if (!is_calibrated(&ep->acts[i]))
+		if (!is_buffer_copy(&ep->acts[i]))
 			continue;
 		if (r->nr == r->room) {
 			size_t room = r->room ? 2 * r->room : 256;
@@ -171,7 +170,7 @@ static int copies_again(const size_t *sizes, size_t nr, struct sample sums[2], s
 {
 	double ns[CALIBRATED];
 
-	for (int i = 0; i < 2 * MEASUREMENTS; i++) {
+	for (int i = 0; i < 2 * AGAIN; i++) {
 		int err = machine_copies(sizes, nr, i % 2, ns, e);
 
 		if (err)
@@ -204,29 +203,28 @@ static double add_calibration(struct findings *f, double traced, const struct sa
 }
 
 /* *error is NAN where no copies were recorded with the lock. */
-static int calibrate(struct findings *f, const struct comparison *c, double *error, struct err *e)
+static int calibrate(struct findings *f, const struct comparison *c, const struct recorded *r,
+		     double *error, struct err *e)
 {
-	auto_release(recorded_release) struct recorded r;
 	struct sample sums[2] = { 0 };
-	size_t sizes[CALIBRATED], nr;
+	size_t sizes[CALIBRATED], nr = r->nr < CALIBRATED ? r->nr : CALIBRATED, nr_held = 0;
 	double traced = 0;
 	int err;
 
 	*error = NAN;
-	if (recorded_init(&r, &c->schedule))
-		return err_nomem(e);
-	nr = r.nr < CALIBRATED ? r.nr : CALIBRATED;
-	if (!nr)
-		return 0;
 	for (size_t i = 0; i < nr; i++) {
-		const struct act *a = r.acts[i * r.nr / nr];
+		const struct act *a = r->acts[i * r->nr / nr];
 
-		sizes[i] = a->bytes;
+		if (!(a->flags & COPY_HELD))
+			continue;
+		sizes[nr_held++] = a->bytes;
 		traced += a->dur_ns > c->trap_ns ? a->dur_ns - c->trap_ns : 0;
 	}
-	err = copies_again(sizes, nr, sums, e);
+	if (!nr_held)
+		return 0;
+	err = copies_again(sizes, nr_held, sums, e);
 	if (!err)
-		*error = add_calibration(f, traced, sums, nr);
+		*error = add_calibration(f, traced, sums, nr_held);
 	sample_release(&sums[0]);
 	sample_release(&sums[1]);
 	return err;
@@ -330,7 +328,7 @@ static void say(struct findings *f, const struct totals *before, const struct to
 }
 
 static int fill(struct findings *f, const struct comparison *c, const struct compare_options *o,
-		const struct totals *before, const struct conditions conditions[BOUNDS], uint32_t cores,
+		const struct recorded *r, const struct totals *before, const struct conditions conditions[BOUNDS], uint32_t cores,
 		struct err *e)
 {
 	size_t threshold = c->has_free_copies ? REF_COPY_NEVER : o->threshold;
@@ -340,7 +338,7 @@ static int fill(struct findings *f, const struct comparison *c, const struct com
 	int err = predict(after, c, threshold, conditions, cores, e);
 
 	if (!err)
-		err = calibrate(f, c, &copies, e);
+		err = calibrate(f, c, r, &copies, e);
 	if (err)
 		return err;
 	speedup = speedup_of(before, after);
@@ -365,14 +363,33 @@ static int fill(struct findings *f, const struct comparison *c, const struct com
 	return o->is_sweep ? sweep(f, c, before, conditions, cores, e) : 0;
 }
 
+/* The size of the copy in which the middle byte of all is. */
+static size_t usual_size(const struct recorded *r)
+{
+	uint64_t sum = 0, half = 0;
+	size_t i = 0;
+
+	for (size_t k = 0; k < r->nr; k++)
+		sum += r->acts[k]->bytes;
+	while (i + 1 < r->nr && (half += r->acts[i]->bytes) < sum / 2)
+		i++;
+	return r->acts[i]->bytes;
+}
+
 int compare_copies(struct findings *f, const struct comparison *c, const struct compare_options *o,
 		   struct err *e)
 {
+	auto_release(recorded_release) struct recorded r;
 	struct conditions conditions[BOUNDS];
 	struct totals before, after;
 	uint32_t cores = 0;
-	int err = conditions_measure(conditions, &cores, e);
+	int err = recorded_init(&r, &c->schedule);
 
+	if (err)
+		return err_nomem(e);
+	if (!r.nr)
+		return 1;
+	err = conditions_measure(conditions, &cores, usual_size(&r), e);
 	if (!err)
 		err = run(&before, c, AS_RECORDED, &conditions[BOUND_MIDDLE], cores, e);
 	if (!err)
@@ -380,5 +397,5 @@ int compare_copies(struct findings *f, const struct comparison *c, const struct 
 			  o->threshold, &conditions[BOUND_MIDDLE], cores, e);
 	if (err)
 		return err;
-	return after.changed ? fill(f, c, o, &before, conditions, cores, e) : 1;
+	return after.changed ? fill(f, c, o, &r, &before, conditions, cores, e) : 1;
 }

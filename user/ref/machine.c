@@ -10,8 +10,7 @@
 #include "util/scope.h"
 
 #define MIB ((size_t)1024 * 1024)
-#define ROUND_BYTES (20 * MIB)		/* of each thread: more than caches have */
-#define COLD_BYTES (128 * MIB)		/* of each buffer, used by turns */
+#define COLD_BYTES (64 * MIB)		/* of each buffer, used by turns: more than caches have */
 #define TRANSITIONS 10000
 
 /* A lock of one's own, owned, and a thread of it. */
@@ -41,6 +40,7 @@ static void owner_release(struct owner *o)
 
 struct pair {
 	struct ref_buffer to, from;
+	size_t bytes, at;		/* of a copy; where the next one is */
 	uint64_t begin_ns, end_ns;
 };
 
@@ -68,9 +68,13 @@ static void copy_once(void *arg, struct ref_thread *me)
 {
 	struct pair *p = arg;
 
+	struct ref_buffer to = { .base = p->to.base + p->at, .size = p->bytes };
+	struct ref_buffer from = { .base = p->from.base + p->at, .size = p->bytes };
+
 	p->begin_ns = clock_now_ns();
-	ref_copy(me->lock, me, &p->to, &p->from, ROUND_BYTES, REF_COPY_ALWAYS);
+	ref_copy(me->lock, me, &to, &from, p->bytes, REF_COPY_ALWAYS);
 	p->end_ns = clock_now_ns();
+	p->at = p->at + 2 * p->bytes > p->to.size ? 0 : p->at + p->bytes;
 }
 
 /* Adds to @latency_ns how long the first of them took to begin. */
@@ -95,7 +99,7 @@ static int bandwidth_measure(struct sample *s, struct sample *latency_ns, struct
 	for (uint32_t i = 0; i < nr; i++)
 		if (pairs[i].end_ns > end_ns)
 			end_ns = pairs[i].end_ns;
-	if (sample_add(s, (double)nr * ROUND_BYTES * NS_PER_SEC / (end_ns - pairs[0].begin_ns)) ||
+	if (sample_add(s, (double)nr * pairs[0].bytes * NS_PER_SEC / (end_ns - pairs[0].begin_ns)) ||
 	    sample_add(latency_ns, pairs[0].begin_ns - begin_ns))
 		return err_nomem(e);
 	return 0;
@@ -127,20 +131,27 @@ static uint32_t nr_cores(void)
 	return nr < 1 ? 1 : nr < CREW_MAX ? nr : CREW_MAX;
 }
 
-int machine_measure(struct machine *m, struct err *e)
+static int measure_once(struct machine *m, struct pair *pairs, struct err *e)
+{
+	int err = bandwidth_measure(&m->bandwidth_1, &m->latency_ns, pairs, 1, e);
+
+	if (!err)
+		err = bandwidth_measure(&m->bandwidth_all, &m->latency_ns, pairs, m->cores, e);
+	return err ? err : transition_measure(&m->transition_ns, e);
+}
+
+int machine_measure(struct machine *m, size_t bytes, uint32_t runs, struct err *e)
 {
 	struct pair pairs[CREW_MAX] = { 0 };
 	int err = 0;
 
 	m->cores = nr_cores();
-	for (uint32_t i = 0; i < m->cores && !err; i++)
-		err = pair_init(&pairs[i], ROUND_BYTES, e);
-	if (!err)
-		err = bandwidth_measure(&m->bandwidth_1, &m->latency_ns, pairs, 1, e);
-	if (!err)
-		err = bandwidth_measure(&m->bandwidth_all, &m->latency_ns, pairs, m->cores, e);
-	if (!err)
-		err = transition_measure(&m->transition_ns, e);
+	for (uint32_t i = 0; i < m->cores && !err; i++) {
+		err = pair_init(&pairs[i], bytes > COLD_BYTES ? bytes : COLD_BYTES, e);
+		pairs[i].bytes = bytes;
+	}
+	for (uint32_t i = 0; i < runs && !err; i++)
+		err = measure_once(m, pairs, e);
 	for (uint32_t i = 0; i < m->cores; i++)
 		pair_release(&pairs[i]);
 	return err;

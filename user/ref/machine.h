@@ -18,8 +18,12 @@ struct machine {
 	struct sample latency_ns;	/* from giving it up until a thread that slept for it runs */
 };
 
-/* All zero is one of which nothing is known; adds one measurement of each (some 50 ms). 0, or -errno with @e set. */
-int machine_measure(struct machine *m, struct err *e);
+/*
+ * Adds @runs measurements of each; all zero is a machine of which nothing is known. Each thread makes one copy of
+ * @bytes: the kernel takes its time to spread threads that wake each other over the cores, which small copies
+ * feel. 0, or -errno with @e set.
+ */
+int machine_measure(struct machine *m, size_t bytes, uint32_t runs, struct err *e);
 void machine_release(struct machine *m);
 
 /*
