@@ -10,7 +10,7 @@
 #include "util/scope.h"
 
 #define MIB ((size_t)1024 * 1024)
-#define COLD_BYTES (64 * MIB)		/* of each buffer, used by turns: more than caches have */
+#define COLD_BYTES (32 * MIB)		/* of each buffer, used by turns: more than caches have */
 #define TRANSITIONS 10000
 
 /* A lock of one's own, owned, and a thread of it. */
