@@ -12,6 +12,8 @@ int ref_buffer_init(struct ref_buffer *b, size_t size, bool is_touched)
 
 	if (base == MAP_FAILED)
 		return -errno;
+	if (is_touched)
+		memset(base, 0, size);	/* below a hypervisor a page that is there has yet to be met */
 	*b = (struct ref_buffer){ .base = base, .size = size };
 	return 0;
 }
