@@ -7,13 +7,12 @@
 
 int ref_buffer_init(struct ref_buffer *b, size_t size, bool is_touched)
 {
-	int flags = MAP_PRIVATE | MAP_ANONYMOUS | (is_touched ? MAP_POPULATE : 0);
-	void *base = mmap(NULL, size, PROT_READ | PROT_WRITE, flags, -1, 0);
+	void *base = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	if (base == MAP_FAILED)
 		return -errno;
 	if (is_touched)
-		memset(base, 0, size);	/* below a hypervisor a page that is there has yet to be met */
+		memset(base, 0, size);
 	*b = (struct ref_buffer){ .base = base, .size = size };
 	return 0;
 }
