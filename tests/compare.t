@@ -85,6 +85,9 @@ if compared 'closes beside 1,000 readers' 3.3 close_beside.rb 1000; then
 		'd["facts"]["speedup_close"]["low"] > 2 and "would vanish" in d["summary"][0]'
 	finds 'the reference scans as Ruby does' 'd["facts"]["close_error"]["value"] <= 0.25'
 	finds 'what can be trusted is said to be' 'd["facts"]["close_trusted"] == "yes"'
+	exits 'Ctrl-C is status 1' 1 timeout --foreground --preserve-status -s INT 0.4 \
+		"$GVLSCOPE" compare "$trace"
+	has '... and named' "$tmp/err" '^gvlscope: compare: interrupted'
 fi
 THREADS=4
 export THREADS

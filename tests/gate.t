@@ -56,6 +56,7 @@ usage 'an unknown format lists those that are known' 'xml: not one of text, json
 	--candidate good.gvs -f xml
 usage 'a file of neither side' 'say whose file it is' good.gvs --candidate good.gvs
 usage 'an unknown option' 'unknown option' --candidate good.gvs --frob
+usage 'one file as two runs' 'good.gvs: given twice' --candidate good.gvs ./good.gvs
 usage 'an option without its value' 'missing value' --candidate
 usage 'a part that cannot differ' 'weather: not one of cpu, ' --candidate good.gvs --may-differ weather
 usage 'no name' 'must not be empty' --candidate good.gvs --name ''
@@ -196,7 +197,7 @@ if python3 -c 'import jsonschema' 2>/dev/null; then
 		"$repo/tests/schema/gate.schema.json" typo.json
 fi
 for format in $formats; do
-	exits "$format: a full disk is a failure" 3 \
+	exits "$format: a full disk is a failure, whatever the verdict" 1 \
 		sh -c "'$GVLSCOPE' gate --baseline old-1.json --candidate slow-1.json -f $format >/dev/full"
 	has "$format: a full disk is named" err '^gvlscope: standard output: No space left'
 done
@@ -216,6 +217,14 @@ gates 'a baseline file says what its runs say' 3 --baseline kept.json --candidat
 is 'a baseline file says what its runs say, exactly' "$(json now.json 'd["verdicts"]')" \
 	"$(json from-runs.json 'd["verdicts"]')"
 cp kept.json before.json
+mkfifo pipe
+exits 'a baseline into what is no file' 1 gvlscope gate --candidate old-1.json --save-baseline pipe
+has '... is refused' err '^gvlscope: pipe: not a regular file'
+is '... and the pipe is still there' "$(test -p pipe && echo yes)" yes
+cp kept.json linked.json
+ln -s linked.json link
+exits 'a baseline through a link' 0 gvlscope gate --candidate old-*.json --save-baseline link
+is '... leaves the link' "$(readlink link)" linked.json
 exits 'what is worse' 3 gvlscope gate --baseline kept.json --candidate slow-*.json --save-baseline kept.json
 has 'what is worse does not become the baseline' err 'kept.json: not written'
 check 'which stays as it was' cmp kept.json before.json

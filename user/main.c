@@ -73,7 +73,7 @@ static int close_stdout(int status)
 		return status;		/* it was closed from the start, and nothing was printed */
 	fprintf(stderr, "gvlscope: standard output: %s\n", errno ? strerror(errno) :
 		"could not be written");
-	return status ? status : EXIT_RUNTIME;
+	return status == EXIT_USAGE || status >= EXIT_BAD_FILE ? status : EXIT_RUNTIME;
 }
 
 int main(int argc, char **argv)

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "cmd/cmd.h"
 #include "cmd/format.h"
@@ -27,10 +28,34 @@ static void gating_release(struct gating *g)
 	policy_release(&g->policy);
 }
 
+static bool is_same_file(const char *a, const char *b)
+{
+	struct stat x, y;
+
+	return stat(a, &x) == 0 && stat(b, &y) == 0 && S_ISREG(x.st_mode) && x.st_dev == y.st_dev &&
+	       x.st_ino == y.st_ino;
+}
+
+/* One file twice is not two runs. */
+static int check_distinct(const struct gate_options *o, struct err *e)
+{
+	for (enum gate_side s = 0; s < GATE_SIDES; s++)
+		for (size_t i = 0; i < o->files[s].nr; i++)
+			for (size_t k = 0; k < i; k++)
+				if (is_same_file(o->files[s].paths[i], o->files[s].paths[k]))
+					return err_set(e, REASON_USAGE, -EINVAL, "gate: %s: given twice",
+						       o->files[s].paths[i]);
+	return 0;
+}
+
 /* What can be wrong with files is known before anything is run. */
 static int read_files(const struct gate_options *o, struct gating *g, struct err *e)
 {
-	int err = o->policy ? policy_read(&g->policy, o->policy, e) : policy_parse(&g->policy, "", NULL, e);
+	int err = check_distinct(o, e);
+
+	if (!err)
+		err = o->policy ? policy_read(&g->policy, o->policy, e) :
+				  policy_parse(&g->policy, "", NULL, e);
 
 	for (enum gate_side s = 0; s < GATE_SIDES; s++)
 		for (size_t i = 0; !err && i < o->files[s].nr; i++)

@@ -172,7 +172,7 @@ static int open_dir(struct runner *r, struct err *e)
 
 int gate_run(const struct gate_plan *p, struct runs runs[GATE_SIDES], struct err *e)
 {
-	static const int signals[] = { SIGCHLD, SIGINT, SIGTERM, SIGHUP };
+	static const int signals[] = { SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE };
 	struct runner r = { .plan = p };
 	int err = open_dir(&r, e);
 

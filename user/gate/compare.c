@@ -160,8 +160,12 @@ static void judge_tested(struct verdict *v, const struct paired *t, const double
 	decide(v, t, &s, alarms);
 }
 
+/* A fact that scheduling has a say in shows itself only where a side has more than one run. */
 static void judge_exact(struct verdict *v)
 {
+	const char *runs = v->before.nr > 1 && v->after.nr > 1 ? "the same in all runs of either side" :
+			   "of one run on a side";
+
 	double a = v->old_value, b = v->new_value;
 
 	v->evidence = EVIDENCE_EXACT;
@@ -169,9 +173,9 @@ static void judge_exact(struct verdict *v)
 	if (a == b)
 		judge_say(v, VERDICT_PASS, "the same in all runs");
 	else if ((b > a) == v->rule->is_higher_better)
-		judge_say(v, VERDICT_IMPROVED, "the same in all runs of either side, and better");
+		judge_say(v, VERDICT_IMPROVED, "%s, and better", runs);
 	else
-		judge_say(v, VERDICT_REGRESSION, "the same in all runs of either side, and worse");
+		judge_say(v, VERDICT_REGRESSION, "%s, and worse", runs);
 }
 
 /* True if that says it all: there is nothing to test. */

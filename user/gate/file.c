@@ -61,13 +61,31 @@ static mode_t mode_of_new(void)
 	return 0666 & ~mask;
 }
 
+/* The file that is to be replaced: what a link leads to. A device or a pipe is not for that. */
+static int target_of(const char *path, char **out, struct err *e)
+{
+	auto_free char *target = realpath(path, NULL);
+	struct stat st;
+
+	if (!target && errno == ENOENT)
+		target = strdup(path);
+	if (!target)
+		return err_sys(e, errno, path);
+	if (stat(target, &st) == 0 && !S_ISREG(st.st_mode))
+		return err_set(e, REASON_SYS, -EINVAL, "%s: not a regular file", path);
+	*out = take_ptr(target);
+	return 0;
+}
+
 int file_replace(const char *path, const char *text, size_t size, struct err *e)
 {
 	auto_close int fd = -1;
-	auto_free char *name = NULL;
-	int err;
+	auto_free char *name = NULL, *target = NULL;
+	int err = target_of(path, &target, e);
 
-	if (asprintf(&name, "%s.XXXXXX", path) < 0) {
+	if (err)
+		return err;
+	if (asprintf(&name, "%s.XXXXXX", target) < 0) {
 		name = NULL;
 		return err_nomem(e);
 	}
@@ -75,7 +93,7 @@ int file_replace(const char *path, const char *text, size_t size, struct err *e)
 	if (fd < 0)
 		return err_sys(e, errno, path);
 	err = write_all(fd, text, size);
-	if (!err && (fchmod(fd, mode_of_new()) || rename(name, path)))
+	if (!err && (fchmod(fd, mode_of_new()) || rename(name, target)))
 		err = -errno;
 	if (!err)
 		return 0;

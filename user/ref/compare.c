@@ -2,6 +2,7 @@
 #include "ref/compare.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -52,6 +53,8 @@ struct compare_words compare_words(const struct figure *speedup)
 {
 	struct compare_words w = { "as fast as before" };
 
+	if (fabs(speedup->value - 1) < 0.005)
+		return w;
 	if (speedup->low > 1)
 		snprintf(w.text, sizeof(w.text), "%.2fx faster", speedup->value);
 	else if (speedup->high < 1)
@@ -66,7 +69,7 @@ int compare(struct findings *f, const struct comparison *c, const struct compare
 
 	if (c->is_broken)
 		return err_nomem(e);
-	closes = compare_closes(f, c, e);
+	closes = compare_closes(f, c, o, e);
 	if (closes < 0)
 		return closes;
 	if (*o->is_interrupted)
@@ -74,6 +77,8 @@ int compare(struct findings *f, const struct comparison *c, const struct compare
 	copies = compare_copies(f, c, o, e);
 	if (copies < 0)
 		return copies;
+	if (*o->is_interrupted)
+		return -EINTR;
 	if (closes && copies)
 		return err_set(e, REASON_NOTHING_COMPARED, -ENODATA, "the trace has no closes, and no copies "
 			       "of IO::Buffer, that the other design would change");

@@ -22,6 +22,9 @@
 
 #define COMPARE_ERROR_MAX 0.25	/* of what was traced: above it a prediction is not to be trusted */
 
+/* What the sentence about one ends with. */
+#define COMPARE_UNTRUSTED " But this is not to be trusted: see the calibration."
+
 /* What is compared. */
 struct comparison {
 	struct schedule schedule;
@@ -54,7 +57,8 @@ int compare(struct findings *f, const struct comparison *c, const struct compare
 	    struct err *e);
 
 /* The parts of it: 1 when there was nothing to compare. */
-int compare_closes(struct findings *f, const struct comparison *c, struct err *e);
+int compare_closes(struct findings *f, const struct comparison *c, const struct compare_options *o,
+		   struct err *e);
 int compare_copies(struct findings *f, const struct comparison *c, const struct compare_options *o,
 		   struct err *e);
 

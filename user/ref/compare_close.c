@@ -18,7 +18,7 @@
 #include "ref/replay.h"
 #include "util/scope.h"
 
-enum { HANDS = 25, HAND_MIN = 8 };	/* closes in a hand */
+enum { HANDS = 25 };
 
 /* In which order the traced threads came to their list is not known. */
 enum way { WAY_TRACED, WAY_SHUFFLED, WAY_OTHER, WAYS };
@@ -94,8 +94,7 @@ static int work_init(struct work *w, const struct comparison *c)
 	w->walk_ns = matched ? c->walk_ns / matched : 0;
 	w->traced = per_io ? REF_WAITERS_PER_IO : REF_WAITERS_GLOBAL;
 	w->other = per_io ? REF_WAITERS_GLOBAL : REF_WAITERS_PER_IO;
-	w->nr_hands = c->nr_closes / HAND_MIN;
-	w->nr_hands = w->nr_hands < 1 ? 1 : w->nr_hands > HANDS ? HANDS : w->nr_hands;
+	w->nr_hands = c->nr_closes < HANDS ? c->nr_closes : HANDS;
 	return 0;
 }
 
@@ -249,20 +248,21 @@ static void add_parts(struct findings *f, const struct work *w)
 	}
 }
 
-static void say(struct findings *f, const struct work *w, const struct figure *speedup, double saved)
+static void say(struct findings *f, const struct work *w, const struct figure *speedup, double saved,
+		bool is_trusted)
 {
 	double all = mean_of(f, w, false, PARTS).value;
 	double share = all > 0 ? 100 * mean_of(f, w, false, PART_SCAN).value / all : 0;
-	const char *speed = compare_words(speedup).text;
+	struct compare_words speed = compare_words(speedup);
 
 	if (w->other == REF_WAITERS_PER_IO)
 		findings_say(f, "With a list of waiters for each IO (Ruby 4.0) the scan's %.1f %% of close time "
-			     "would vanish: closes %s, %.1f %% less waiting for the lock.", share, speed,
-			     100 * saved);
+			     "would vanish: closes %s, %.1f %% less waiting for the lock.%s", share, speed.text,
+			     100 * saved, is_trusted ? "" : COMPARE_UNTRUSTED);
 	else
 		findings_say(f, "With one list for all waiters (Ruby up to 3.4) each close would scan up to "
-			     "%.0f of them: closes %s, %.1f %% more waiting for the lock.", w->listed, speed,
-			     -100 * saved);
+			     "%.0f of them: closes %s, %.1f %% more waiting for the lock.%s", w->listed,
+			     speed.text, -100 * saved, is_trusted ? "" : COMPARE_UNTRUSTED);
 }
 
 static void fill(struct findings *f, const struct work *w, const struct replayed did[WAYS])
@@ -271,7 +271,7 @@ static void fill(struct findings *f, const struct work *w, const struct replayed
 	double waited = comparison_waited_ns(w->c), error = calibrate(f, w, did);
 	double saved = waited > 0 ? w->saved_wait_ns / waited : 0;
 
-	say(f, w, &speedup, saved);
+	say(f, w, &speedup, saved, error <= COMPARE_ERROR_MAX);
 	findings_fact(f, "speedup_close", "closes: speed-up", FINDING_RATIO, &speedup);
 	findings_fact(f, "close_wait_saved", "closes: waiting saved", FINDING_SHARE,
 		      &(struct figure){ .value = saved, .nr = 1 });
@@ -288,7 +288,8 @@ static void release_all(struct replayed (*did)[WAYS])
 		replayed_release(&(*did)[i]);
 }
 
-int compare_closes(struct findings *f, const struct comparison *c, struct err *e)
+int compare_closes(struct findings *f, const struct comparison *c, const struct compare_options *o,
+		   struct err *e)
 {
 	auto_release(release_all) struct replayed did[WAYS] = { 0 };
 	auto_release(work_release) struct work w = { 0 };
@@ -302,7 +303,7 @@ int compare_closes(struct findings *f, const struct comparison *c, struct err *e
 		return 1;
 	err = replay_closes(w.replay, c->nr_closes, (const struct replay_way[WAYS]) {
 		[WAY_TRACED] = { w.traced, false }, [WAY_SHUFFLED] = { w.traced, true },
-		[WAY_OTHER] = { w.other, false } }, WAYS, did, e);
+		[WAY_OTHER] = { w.other, false } }, WAYS, o->is_interrupted, did, e);
 	if (err)
 		return err;
 	predict(&w, did);

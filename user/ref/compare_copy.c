@@ -316,15 +316,16 @@ static double error_of(double got, double want)
 }
 
 static void say(struct findings *f, const struct totals *before, const struct totals *after,
-		const struct figure *speedup, size_t threshold)
+		const struct figure *speedup, size_t threshold, bool is_trusted)
 {
 	double waited = before->wait_ns > 0 ? after->wait_ns / before->wait_ns - 1 : 0;
-	const char *how = threshold == REF_COPY_NEVER ? "made with the lock" : "made without the lock";
+	const char *how = threshold == REF_COPY_NEVER ? "If all copies of IO::Buffer were made with the lock "
+			  "(Ruby up to 3.3)" : "If large copies of IO::Buffer were made without the lock (Ruby 3.4 "
+			  "and later)";
 
-	findings_say(f, "%s %s (Ruby %s), the recorded copies of IO::Buffer would be done %s, with %.1f %% "
-		     "%s waiting for the lock.", threshold == REF_COPY_NEVER ? "All" : "Large ones", how,
-		     threshold == REF_COPY_NEVER ? "up to 3.3" : "3.4 and later",
-		     compare_words(speedup).text, 100 * fabs(waited), waited > 0 ? "more" : "less");
+	findings_say(f, "%s, those recorded would be done %s, with %.1f %% %s waiting for the lock.%s", how,
+		     compare_words(speedup).text, 100 * fabs(waited), waited > 0 ? "more" : "less",
+		     is_trusted ? "" : COMPARE_UNTRUSTED);
 }
 
 static int fill(struct findings *f, const struct comparison *c, const struct compare_options *o,
@@ -342,7 +343,7 @@ static int fill(struct findings *f, const struct comparison *c, const struct com
 	if (err)
 		return err;
 	speedup = speedup_of(before, after);
-	say(f, before, after, &speedup, threshold);
+	say(f, before, after, &speedup, threshold, !(replay > COMPARE_ERROR_MAX || copies > COMPARE_ERROR_MAX));
 	findings_fact(f, "speedup_copy", "copies: speed-up", FINDING_RATIO, &speedup);
 	findings_fact(f, "replay_error", "replay off by", FINDING_SHARE,
 		      &(struct figure){ .value = replay, .nr = 1 });

@@ -106,7 +106,7 @@ static int play(struct readers *p, const struct replay_way *way, const struct re
 }
 
 int replay_closes(struct replay_close *closes, size_t nr, const struct replay_way *ways, size_t nr_ways,
-		  struct replayed *out, struct err *e)
+		  const volatile bool *is_interrupted, struct replayed *out, struct err *e)
 {
 	struct readers p;
 	uint64_t most;
@@ -119,7 +119,8 @@ int replay_closes(struct replay_close *closes, size_t nr, const struct replay_wa
 		return err_set(e, REASON_SYS, err, "%llu threads that read: %s",
 			       (unsigned long long)most, strerror(-err));
 	for (size_t i = 0; i < REPLAY_ROUNDS * nr_ways && !err; i++)
-		err = play(&p, &ways[i % nr_ways], closes, nr, &out[i % nr_ways]);
+		err = *is_interrupted ? -EINTR :
+					play(&p, &ways[i % nr_ways], closes, nr, &out[i % nr_ways]);
 	readers_release(&p);
 	return err ? err_set(e, REASON_SYS, err, "closes done again: %s", strerror(-err)) : 0;
 }

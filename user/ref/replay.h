@@ -50,9 +50,10 @@ void replayed_release(struct replayed *r);
 
 /*
  * Does @closes, which it sorts, again in REPLAY_ROUNDS rounds, in each of the @ways in turn: @out has what
- * they took. 0; or -errno with @e set: no threads, too few descriptors.
+ * they took. 0; -EINTR when *@is_interrupted became true; or -errno with @e set: no threads, too few
+ * descriptors.
  */
 int replay_closes(struct replay_close *closes, size_t nr, const struct replay_way *ways, size_t nr_ways,
-		  struct replayed *out, struct err *e);
+		  const volatile bool *is_interrupted, struct replayed *out, struct err *e);
 
 #endif

@@ -35,7 +35,8 @@ static void add_title(struct doc *d, const struct findings *f)
 {
 	const char *command = strchr(f->schema, '.') + 1;
 
-	doc_title(d, "gvlscope " GVLSCOPE_VERSION ": %.*s %s", (int)strcspn(command, "/"), command, f->name);
+	doc_title(d, "gvlscope " GVLSCOPE_VERSION ": %.*s %s", (int)strcspn(command, "/"), command,
+		  clean(f->name).text);
 }
 
 static void add_machine(struct doc *d)
@@ -171,7 +172,7 @@ int findings_json(const struct findings *f, FILE *out, struct err *e)
 		json_array_append_new(summary, json_string(f->sentences[i]));
 	for (size_t i = 0; i < f->nr_tables; i++)
 		json_object_set_new(tables, f->tables[i].key, rows_json(&f->tables[i]));
-	j = json_pack("{s:s, s:s, s:{s:s}, s:o, s:o, s:o, s:o}", "schema", f->schema, "name", f->name,
+	j = json_pack("{s:s, s:s, s:{s:s}, s:o, s:o, s:o, s:o}", "schema", f->schema, "name", clean(f->name).text,
 		      "tool", "version", GVLSCOPE_VERSION, "host", json_host(), "summary", summary,
 		      "facts", facts_json(f), "tables", tables);
 	if (!j || f->is_broken) {
