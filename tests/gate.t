@@ -217,6 +217,9 @@ gates 'a baseline file says what its runs say' 3 --baseline kept.json --candidat
 is 'a baseline file says what its runs say, exactly' "$(json now.json 'd["verdicts"]')" \
 	"$(json from-runs.json 'd["verdicts"]')"
 cp kept.json before.json
+exits 'an output that cannot be written' 1 gvlscope gate --candidate old-1.json -f json=none/o.json -f text
+has '... is named' err '^gvlscope: none/o.json: No such file'
+has '... and the others are there' out '^gvlscope .*gate'
 mkfifo pipe
 exits 'a baseline into what is no file' 1 gvlscope gate --candidate old-1.json --save-baseline pipe
 has '... is refused' err '^gvlscope: pipe: not a regular file'

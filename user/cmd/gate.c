@@ -99,6 +99,7 @@ static int print_to(const struct gate_result *r, const struct gate_output *o, st
 	return err;
 }
 
+/* What could be measured is printed wherever that is possible; the first thing that went wrong is in @e. */
 static int print_all(const struct gate_options *o, const struct gating *g, struct err *e)
 {
 	const struct gate_result r = {
@@ -107,13 +108,14 @@ static int print_all(const struct gate_options *o, const struct gating *g, struc
 		.name = o->name, .seed = gate_options_run(o) ? &o->plan.seed : NULL,
 	};
 
-	for (size_t i = 0; i < o->nr_outputs; i++) {
-		int err = print_to(&r, &o->outputs[i], e);
+	int err = 0;
 
-		if (err)
-			return err;
+	for (size_t i = 0; i < o->nr_outputs; i++) {
+		int failed = print_to(&r, &o->outputs[i], err ? NULL : e);
+
+		err = err ? err : failed;
 	}
-	return 0;
+	return err;
 }
 
 /* A first baseline has nothing to be compared with: no reason to doubt it. */
