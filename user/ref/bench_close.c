@@ -14,7 +14,7 @@
 
 enum {
 	MAX_READERS = 10000,
-	RUNS = 5,
+	RUNS = 4,
 	GROUPS = 10, GROUP = 20,	/* closes, in a run of many readers */
 	BESIDE = 100,			/* closes of IOs that nobody waits in */
 	/* Ruby v4.0.0: benchmark/io_close.yml, and a tenth of io_close_contended.yml in a run */
