@@ -262,7 +262,7 @@ static void say(struct findings *f, const struct work *w, const struct figure *s
 	else
 		findings_say(f, "With one list for all waiters (Ruby up to 3.4) each close would scan up to "
 			     "%.0f of them: closes %s, %.1f %% more waiting for the lock.%s", w->listed,
-			     speed.text, -100 * saved, is_trusted ? "" : COMPARE_UNTRUSTED);
+			     speed.text, 100 * fabs(saved), is_trusted ? "" : COMPARE_UNTRUSTED);
 }
 
 static void fill(struct findings *f, const struct work *w, const struct replayed did[WAYS])
