@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# again: its tools take long on a busy machine
 # timeout: 400
 # Tests of the reference implementations once more, under tools that see what a run alone does not.
 

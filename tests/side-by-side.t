@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# again: it compares times of programs
 # timeout: 300
 #
 # The programs of scripts/ruby under Debian's Rubies: what they print, and that it shows what each design is

@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# again: it runs many programs against time limits
 # timeout: 300
 #
 # What compare predicts from traces of Ruby 3.3, beside what Ruby 3.4 does: the table of copies.
