@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -42,6 +43,7 @@ struct world;
 struct reader {
 	struct world *world;
 	pthread_t thread;
+	uint32_t tid;			/* atomic */
 	struct pipe *pipe;		/* NULL: there is no thread */
 	ssize_t got;			/* the byte; 0 at the end; -errno */
 };
@@ -115,6 +117,7 @@ static void *read_byte(void *arg)
 	unsigned char byte;
 
 	ref_thread_init(&me, &w->lock);
+	__atomic_store_n(&r->tid, me.tid, __ATOMIC_RELAXED);
 	ref_lock_acquire(&w->lock, &me);
 	r->got = ref_io_read(&w->waiters, &r->pipe->in, &me, &byte, sizeof(byte));
 	if (r->got == 1)
@@ -153,6 +156,23 @@ static void block(struct world *w, struct reader *r, struct pipe *p)
 	reader_start(r, p);
 	w->nr_blocked++;
 	until_blocked(w);
+}
+
+/* Whether the kernel has the reader blocked in read(2). */
+static bool is_in_read(struct reader *r)
+{
+	char path[64], text[64] = "";
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%u/syscall",
+		 __atomic_load_n(&r->tid, __ATOMIC_RELAXED));
+	f = fopen(path, "r");
+	if (!f)
+		return false;
+	if (!fgets(text, sizeof(text), f))
+		text[0] = '\0';
+	fclose(f);
+	return text[0] >= '0' && text[0] <= '9' && atol(text) == SYS_read;
 }
 
 static void visits_are(enum ref_waiters_design design, uint64_t visits)
@@ -232,7 +252,8 @@ static void without_a_list_a_reader_stays_blocked(void **state)
 	world_init(&w, REF_WAITERS_NONE);
 	block(&w, &w.readers[0], &w.pipes[0]);
 	ref_lock_drop(&w.lock, &w.me);
-	usleep(20000);		/* it is in read(2) by then, or else this shows nothing */
+	while (!is_in_read(&w.readers[0]))	/* or else this shows nothing */
+		sched_yield();
 	ref_lock_acquire(&w.lock, &w.me);
 	assert_int_equal(ref_io_close(&w.waiters, &w.pipes[0].in, &w.me, NULL), 0);
 	until_ns = clock_now_ns() + 50 * NS_PER_MS;
