@@ -12,3 +12,10 @@ int cmd_fail(const struct err *e)
 		fprintf(stderr, "  %s\n", remedy);
 	return reason_status(e->reason);
 }
+
+int cmd_end(int err, const char *usage, const struct err *e)
+{
+	if (err > 0)
+		fputs(usage, stdout);
+	return err < 0 ? cmd_fail(e) : EXIT_DONE;
+}

@@ -16,4 +16,7 @@ int cmd_report(int argc, char **argv);
 /* Prints what went wrong and what to do about it to stderr. Returns the exit status it deserves. */
 int cmd_fail(const struct err *e);
 
+/* The exit status of a command that ended with @err: 1 prints its @usage, which was asked for. */
+int cmd_end(int err, const char *usage, const struct err *e);
+
 #endif

@@ -175,11 +175,7 @@ int cmd_compare(int argc, char **argv)
 	struct err e = { 0 };
 	int err = parse(&o, argc, argv, &e);
 
-	if (err > 0) {
-		fputs(usage, stdout);
-		return EXIT_DONE;
-	}
 	if (!err)
 		err = run(&o, &e);
-	return err ? cmd_fail(&e) : EXIT_DONE;
+	return cmd_end(err, usage, &e);
 }

@@ -120,11 +120,7 @@ int cmd_report(int argc, char **argv)
 	struct err e = { 0 };
 	int err = parse(&o, argc, argv, &e);
 
-	if (err > 0) {
-		fputs(usage, stdout);
-		return EXIT_DONE;
-	}
 	if (!err)
 		err = report(&o, &e);
-	return err ? cmd_fail(&e) : EXIT_DONE;
+	return cmd_end(err, usage, &e);
 }
