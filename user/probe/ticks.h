@@ -5,7 +5,7 @@
 
 #include "util/err.h"
 
-#define TICKS_PER_SECOND 997	/* a prime: no beat with what happens every ms */
+#define TICKS_PER_SECOND 199	/* a prime: no beat with what happens every ms */
 
 struct ticks {
 	int *fds;	/* a perf event for each CPU, -1 where there is none */
