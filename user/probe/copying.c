@@ -77,6 +77,14 @@ void copying_release(struct copying *c)
 	*c = COPYING_NONE;
 }
 
+bool copying_is_buffer_method(const struct copying *c, uint64_t vaddr)
+{
+	for (size_t i = 0; i < ARRAY_LEN(c->buffer.method_vaddr); i++)
+		if (c->buffer.method_vaddr[i] == vaddr)
+			return true;
+	return false;
+}
+
 void copying_configure(const struct copying *c, const struct ruby *r, struct target_cfg *cfg)
 {
 	const struct layout *l = &r->layout;

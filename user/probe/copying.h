@@ -35,6 +35,9 @@ void copying_init(struct copying *c, const struct ruby *r, uint32_t min_bytes);
 void copying_inherit(struct copying *c, const struct copying *parent);
 void copying_release(struct copying *c);	/* fine for COPYING_NONE */
 
+/* Whether the function at @vaddr of Ruby is a method of IO::Buffer that copies. */
+bool copying_is_buffer_method(const struct copying *c, uint64_t vaddr);
+
 /* What the programs have to know of it; the rest of @cfg stays. */
 void copying_configure(const struct copying *c, const struct ruby *r, struct target_cfg *cfg);
 

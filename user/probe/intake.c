@@ -39,7 +39,19 @@ static void take_change(struct tracee *te, struct tracee_lock *l, const struct e
 	pass_on(te, ev);
 }
 
-static void take_lock_event(struct tracee *te, const struct event *ev)
+/*
+ * What IO::Buffer gave to a scheduler is copied by whoever calls it, no method of IO::Buffer: the frame's may
+ * be Fiber::Scheduler::BlockingOperation#call (scheduler.c, blocking_operation_call(), 4.0). 0 is for unknown.
+ */
+static uint64_t copying_method(const struct tracee *te, uint64_t function, uint8_t flags)
+{
+	bool is_foreign = flags & COPY_BUFFER &&
+			  !copying_is_buffer_method(&te->extras.copying, function - te->ruby.object.bias);
+
+	return is_foreign ? 0 : function;
+}
+
+static void take_lock_event(struct tracee *te, struct event *ev)
 {
 	struct tracee_lock *l = tracee_lock(te, ev->lock);
 
@@ -48,6 +60,8 @@ static void take_lock_event(struct tracee *te, const struct event *ev)
 	if (ev->kind == EVENT_OWNER || ev->kind == EVENT_QUEUE)
 		take_change(te, l, ev);
 	else if (l->open && !is_late(te, ev)) {
+		if (ev->kind == EVENT_COPY)
+			ev->thread = copying_method(te, ev->thread, ev->flags);
 		if (ev->kind == EVENT_FUNCTION || ev->kind == EVENT_COPY)
 			symbols_need(te, ev->thread, ev->ts_ns);
 		pass_on(te, ev);
@@ -122,13 +136,14 @@ struct tallying {
 static void take_tally(void *arg, const struct tally_key *key, const struct tally *tally)
 {
 	struct tallying *t = arg;
+	uint64_t function = copying_method(t->te, key->function, key->flags);
 	struct event ev = {
-		.kind = EVENT_TALLY, .ts_ns = t->ts_ns, .target = t->te->id, .thread = key->function,
+		.kind = EVENT_TALLY, .ts_ns = t->ts_ns, .target = t->te->id, .thread = function,
 		.flags = key->flags, .dur_ns = tally->bytes, .fd = key->kind, .nr = key->slot,
 		.count = tally->count < UINT32_MAX ? tally->count : UINT32_MAX,
 	};
 
-	symbols_need(t->te, key->function, t->ts_ns);
+	symbols_need(t->te, function, t->ts_ns);
 	pass_on(t->te, &ev);
 }
 
