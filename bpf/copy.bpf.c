@@ -96,11 +96,23 @@ static __always_inline void copy_tell(const struct self *me, const struct copy_s
 	r->thread = c->function;
 	r->tid = me->key.tid;
 	lock_of(me->t, me->s, &r->lock);
-	r->flags = c->flags;
+	r->flags = c->flags & ~COPY_ENDS_BELOW;
 	r->dur_ns = dur_ns;
 	r->count = c->bytes;
 	r->nr = c->bytes >> 32;
 	bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
+}
+
+/* The last copy went another way than the library's branch for large ones, in which its end was awaited. */
+static __always_inline void copy_give_up(const struct self *me)
+{
+	struct copy_state *c = bpf_map_lookup_elem(&copies, &me->key);
+
+	if (!c || !(c->flags & COPY_ENDS_BELOW))
+		return;
+	c->flags |= COPY_UNTIMED;
+	copy_tell(me, c, 0);
+	bpf_map_delete_elem(&copies, &me->key);
 }
 
 static __always_inline void copy_begin(const struct self *me, __u64 bytes, __u8 flags)
@@ -111,12 +123,13 @@ static __always_inline void copy_begin(const struct self *me, __u64 bytes, __u8 
 	if (bytes < me->t->copy_min) {
 		struct tally_key key = {
 			.function = c.function, .target = me->t->id, .kind = TALLY_COPY,
-			.flags = c.flags & ~COPY_UNTIMED, .slot = size_slot(bytes),
+			.flags = c.flags & ~(COPY_UNTIMED | COPY_ENDS_BELOW), .slot = size_slot(bytes),
 		};
 
 		tally_add(&key, bytes);
 		return;
 	}
+	copy_give_up(me);
 	if (flags & COPY_UNTIMED) {
 		copy_tell(me, &c, 0);
 		return;
@@ -126,11 +139,16 @@ static __always_inline void copy_begin(const struct self *me, __u64 bytes, __u8 
 		stat_inc(STAT_LOST_COPY);
 }
 
-static __always_inline int copy_end(const struct self *me, __u8 origin)
+static __always_inline bool ends_in_library(const struct copy_state *c)
+{
+	return !(c->flags & COPY_BUFFER) || c->flags & COPY_ENDS_BELOW;
+}
+
+static __always_inline int copy_end(const struct self *me, bool in_library)
 {
 	struct copy_state *c = bpf_map_lookup_elem(&copies, &me->key);
 
-	if (!c || (c->flags & COPY_ORIGIN) != origin)
+	if (!c || ends_in_library(c) != in_library)
 		return 0;
 	copy_tell(me, c, bpf_ktime_get_ns() - c->start_ns);
 	bpf_map_delete_elem(&copies, &me->key);
@@ -169,18 +187,27 @@ int copy_leave(struct pt_regs *ctx)
 	if (!find_self(&me))
 		return 0;
 	stat_inc(STAT_HIT_COPY);
-	return copy_end(&me, COPY_BUFFER);
+	return copy_end(&me, false);
 }
 
-/* The branch for large sizes in the C library's routine. What IO::Buffer called for is told already. */
+/* IO::Buffer called for this one, and that is where it began. */
+static __always_inline bool has_begun(const struct self *me, __u64 bytes)
+{
+	const struct copy_state *c = bpf_map_lookup_elem(&copies, &me->key);
+
+	if (!c || !(c->flags & COPY_ENDS_BELOW))
+		return c;
+	return c->bytes == bytes && c->function == method_function(me);
+}
+
+/* The branch for large sizes in the C library's routine. */
 SEC("uprobe")
 int large_enter(struct pt_regs *ctx)
 {
 	__u64 cookie = bpf_get_attach_cookie(ctx), bytes;
 	struct self me = { 0 };
 
-	if (find_copy(&me, ctx, cookie, &bytes) && bytes >= me.t->copy_min &&
-	    !bpf_map_lookup_elem(&copies, &me.key))
+	if (find_copy(&me, ctx, cookie, &bytes) && bytes >= me.t->copy_min && !has_begun(&me, bytes))
 		copy_begin(&me, bytes, COPY_FLAGS(cookie));
 	return 0;
 }
@@ -190,7 +217,7 @@ int large_leave(struct pt_regs *ctx)
 {
 	struct self me = { 0 };
 
-	return find_self(&me) ? copy_end(&me, 0) : 0;
+	return find_self(&me) ? copy_end(&me, true) : 0;
 }
 
 static __always_inline bool is_in_copy(const struct target_cfg *t, __u64 ip)

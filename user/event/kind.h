@@ -57,10 +57,10 @@ enum close_flag {
 enum copy_flag {
 	COPY_HELD = 1 << 0,		/* with the lock */
 	COPY_BUFFER = 1 << 1,		/* IO::Buffer's own */
-	COPY_ORIGIN = COPY_BUFFER,
 	COPY_OP_SHIFT = 2,
 	COPY_OP = 3 << COPY_OP_SHIFT,	/* enum copy_op */
 	COPY_UNTIMED = 1 << 4,		/* its end is not seen: dur_ns means nothing */
+	COPY_ENDS_BELOW = 1 << 5,	/* its end is for the C library's branch to tell; in no event */
 };
 
 enum copy_op {

@@ -23,6 +23,11 @@ static void batch_add(struct batch *b, uint64_t offset, uint64_t cookie)
 	b->cookies[b->n++] = cookie;
 }
 
+static enum copy_op routine_op(const struct libcopy_routine *r)
+{
+	return r->op == LIBCOPY_SET ? COPY_SET : COPY_MOVE;
+}
+
 static bool is_sparing(const struct libcopy_routine *r)
 {
 	for (size_t i = 0; i < r->nr_places; i++)
@@ -106,19 +111,38 @@ static bool is_untimed(const struct copy_site *s)
 	return s->is_tail && s->op == COPY_STRING;
 }
 
+/* The library's branch tells the ends of large ones, and small ones have none: one trap, not two. */
+static bool ends_below(const struct copying *c, const struct copy_site *s)
+{
+	bool is_probed = false;
+
+	for (size_t i = 0; i < c->lib.nr_routines; i++) {
+		const struct libcopy_routine *r = &c->lib.routines[i];
+
+		if (routine_op(r) != s->op)
+			continue;
+		if (!is_sparing(r))
+			return false;
+		is_probed = true;
+	}
+	return is_probed;
+}
+
 /* A call in tail position returns to the caller's caller: a return probe at the jump takes that. */
-static void place_buffer(struct copying *c, struct tracer *t, const struct ruby *r)
+static void place_buffer(struct copying *c, struct tracer *t, const struct ruby *r, bool has_large)
 {
 	const char *path = r->object.open_path;
 	struct batch enter = { .n = 0 }, leave = { .n = 0 }, tail = { .n = 0 };
 
 	for (size_t i = 0; i < c->buffer.nr; i++) {
 		const struct copy_site *s = &c->buffer.sites[i];
+		unsigned int end = is_untimed(s)			   ? COPY_UNTIMED :
+				   has_large && ends_below(c, s) ? COPY_ENDS_BELOW :
+								   0;
 
 		batch_add(&enter, s->call_offset,
-			  COPY_COOKIE(insn_reg_slot(s->len_reg),
-				      s->op << COPY_OP_SHIFT | (is_untimed(s) ? COPY_UNTIMED : 0)));
-		if (is_untimed(s))
+			  COPY_COOKIE(insn_reg_slot(s->len_reg), s->op << COPY_OP_SHIFT | end));
+		if (end)
 			continue;
 		if (s->is_tail)
 			batch_add(&tail, s->call_offset, 0);
@@ -136,37 +160,35 @@ static void place_buffer(struct copying *c, struct tracer *t, const struct ruby 
 		c->has_buffer = false;
 }
 
-/* The return address is still on the top of the stack in the branch for large sizes. */
-static void place_large(struct copying *c, struct tracer *t, const struct ruby *r)
+/* True if it did. The return address is still on the top of the stack in the branch for large sizes. */
+static bool place_large(struct copying *c, struct tracer *t, const struct ruby *r)
 {
 	const char *path = c->lib.object.open_path;
 	struct batch b = { .n = 0 };
 
 	for (size_t i = 0; i < c->lib.nr_routines; i++) {
 		const struct libcopy_routine *routine = &c->lib.routines[i];
-		enum copy_op op = routine->op == LIBCOPY_SET ? COPY_SET : COPY_MOVE;
 
 		if (!is_sparing(routine))
 			continue;
 		for (size_t k = 0; k < routine->nr_places; k++)
 			batch_add(&b, routine->places[k].offset,
 				  COPY_COOKIE(insn_reg_slot(routine->places[k].size_reg),
-					      op << COPY_OP_SHIFT));
+					      routine_op(routine) << COPY_OP_SHIFT));
 	}
-	if (!b.n)
-		return;
-	if (tracer_probe(t, &c->large_return, PROGRAM_LARGE_LEAVE, UPROBE_RETURN, r->proc.pid, path,
-			 b.offsets, b.cookies, b.n, &c->why_lib) == 0)
-		tracer_probe(t, &c->large, PROGRAM_LARGE_ENTER, UPROBE_AT, r->proc.pid, path, b.offsets,
+	return b.n &&
+	       !tracer_probe(t, &c->large_return, PROGRAM_LARGE_LEAVE, UPROBE_RETURN, r->proc.pid, path,
+			     b.offsets, b.cookies, b.n, &c->why_lib) &&
+	       !tracer_probe(t, &c->large, PROGRAM_LARGE_ENTER, UPROBE_AT, r->proc.pid, path, b.offsets,
 			     b.cookies, b.n, &c->why_lib);
 }
 
 void copying_place(struct copying *c, struct tracer *t, const struct ruby *r, bool all)
 {
+	bool has_large = all && c->has_places && place_large(c, t, r);
+
 	if (c->has_buffer)
-		place_buffer(c, t, r);
-	if (all && c->has_places)
-		place_large(c, t, r);
+		place_buffer(c, t, r, has_large);
 	tracer_tick(t, &c->why_lib);
 }
 
