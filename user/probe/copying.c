@@ -128,6 +128,13 @@ static bool ends_below(const struct copying *c, const struct copy_site *s)
 	return is_probed;
 }
 
+static unsigned int end_flag(const struct copying *c, const struct copy_site *s, bool has_large)
+{
+	if (is_untimed(s))
+		return COPY_UNTIMED;
+	return has_large && ends_below(c, s) ? COPY_ENDS_BELOW : 0;
+}
+
 /* A call in tail position returns to the caller's caller: a return probe at the jump takes that. */
 static void place_buffer(struct copying *c, struct tracer *t, const struct ruby *r, bool has_large)
 {
@@ -136,9 +143,7 @@ static void place_buffer(struct copying *c, struct tracer *t, const struct ruby 
 
 	for (size_t i = 0; i < c->buffer.nr; i++) {
 		const struct copy_site *s = &c->buffer.sites[i];
-		unsigned int end = is_untimed(s)			   ? COPY_UNTIMED :
-				   has_large && ends_below(c, s) ? COPY_ENDS_BELOW :
-								   0;
+		unsigned int end = end_flag(c, s, has_large);
 
 		batch_add(&enter, s->call_offset,
 			  COPY_COOKIE(insn_reg_slot(s->len_reg), s->op << COPY_OP_SHIFT | end));
