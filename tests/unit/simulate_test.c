@@ -244,6 +244,44 @@ TEST(a_copy_moved_out_runs_while_another_has_the_lock)
 }
 
 /*
+ * A trap takes 2, its event is in the middle; a hold with a copy has three:
+ *	0  10   30 40 45   65 70
+ *	1 1 c c c 1 2 2 c c c 2
+ * Without them:
+ *	0  9    27 34 38   56 58
+ */
+TEST(what_probes_added_to_copies_can_be_taken_out)
+{
+	struct simulate_options o;
+	struct simulated r;
+	struct told t;
+
+	(void)unused;
+	told_init(&t);
+	state(&t, 0, 1);
+	queue(&t, 0, 2);
+	copied(&t, 10 * MS, 30 * MS, 1, true);
+	owner(&t, 40 * MS, 2, 1);
+	copied(&t, 45 * MS, 65 * MS, 2, true);
+	owner(&t, 70 * MS, 0, 2);
+	end(&t, 70 * MS);
+	o = simulate_options(told_lock(&t));
+	episode_untrace(t.s.locks[0]->episodes, 2 * MS);
+	run(t.s.locks[0], &o, &r);
+	IS(r.hold_ns, 58 * MS);
+	IS(r.wait_ns, 34 * MS);
+	IS(r.copying_ns, 2 * 18 * MS);
+	IS(r.held_copy_ns, 2 * 18 * MS);
+	IS(r.burst_crowd, 2);
+	simulated_release(&r);
+	episode_untrace(t.s.locks[0]->episodes, 100 * MS);
+	run(t.s.locks[0], &o, &r);
+	IS(r.hold_ns, 0);
+	simulated_release(&r);
+	told_release(&t);
+}
+
+/*
  * Held, one after the other: 0 c 30, 30 c 90. Without the lock both begin at 0 and have 3/4 of the speed each
  * until 1 is done, at 40; 2, of whose 60 then 30 are done, is at 70.
  */
@@ -407,6 +445,7 @@ int main(void)
 		cmocka_unit_test(a_quantum_of_another_length_is_kept),
 		cmocka_unit_test(a_copy_below_the_threshold_stays),
 		cmocka_unit_test(a_copy_moved_out_runs_while_another_has_the_lock),
+		cmocka_unit_test(what_probes_added_to_copies_can_be_taken_out),
 		cmocka_unit_test(copies_at_the_same_time_share_bandwidth),
 		cmocka_unit_test(a_copy_moved_in_is_time_with_the_lock),
 		cmocka_unit_test(in_3_1_the_lock_is_free_until_who_was_woken_takes_it),

@@ -167,7 +167,7 @@ static int measure(struct copy_bench *b, struct err *e)
 		if (err)
 			return err;
 	}
-	return machine_measure(&b->machine, sizes[NR_SIZES - 1], b->runs, e);
+	return machine_measure(&b->machine, &(struct machine_load){ sizes[NR_SIZES - 1], 0, 1 }, b->runs, e);
 }
 
 static const struct findings_column copy_columns[] = {

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 
 #include "ref/copies.h"
+#include "ref/crew.h"
 #include "ref/machine.h"
 #include "ref/simulate.h"
 #include "util/scope.h"
@@ -20,6 +21,9 @@ enum {
 	MEASUREMENTS = 25,
 	AGAIN = 5,
 	CALIBRATED = 64,		/* copies done again, evenly over their sizes */
+	COPIES_MAX = 16,		/* of a thread, in a measurement: more does not change how they spread ... */
+	COPY_BYTES_MAX = 64 << 20,	/* ... nor do larger ones, */
+	LOAD_BYTES_MAX = 256 << 20,	/* and of all threads together: the time it takes */
 	CALIBRATED_BYTES = 16 * 1024,	/* and larger: below it a trap takes as long as the copy */
 };
 
@@ -27,6 +31,7 @@ enum {
 struct totals {
 	double hold_ns, free_ns, wait_ns, blame_ns, span_ns;
 	double copying_ns;
+	double burst_copies, burst_threads, burst_crowd;
 	uint64_t changed;
 };
 
@@ -37,12 +42,12 @@ struct conditions {
 	double bandwidth_1, bandwidth_all, transition_ns, latency_ns;
 };
 
-static int conditions_measure(struct conditions out[BOUNDS], uint32_t *cores, size_t bytes,
-			      struct err *e)
+static int conditions_measure(struct conditions out[BOUNDS], uint32_t *cores,
+			      const struct machine_load *load, struct err *e)
 {
 	auto_release(machine_release) struct machine m = { 0 };
 	struct figure one, all, transition, latency;
-	int err = machine_measure(&m, bytes, MEASUREMENTS, e);
+	int err = machine_measure(&m, load, MEASUREMENTS, e);
 
 	if (err)
 		return err;
@@ -86,6 +91,9 @@ static int run(struct totals *out, const struct comparison *c, size_t threshold,
 		out->blame_ns += did.copy_blame_ns;
 		out->span_ns += did.span_ns;
 		out->copying_ns += did.copying_ns;
+		out->burst_copies += did.burst_copies;
+		out->burst_threads += did.burst_threads;
+		out->burst_crowd += did.burst_crowd;
 		out->changed += did.changed_copies;
 		simulated_release(&did);
 	}
@@ -203,8 +211,7 @@ static double add_calibration(struct findings *f, double traced, const struct sa
 }
 
 /* *error is NAN where no copies were recorded with the lock. */
-static int calibrate(struct findings *f, const struct comparison *c, const struct recorded *r,
-		     double *error, struct err *e)
+static int calibrate(struct findings *f, const struct recorded *r, double *error, struct err *e)
 {
 	struct sample sums[2] = { 0 };
 	size_t sizes[CALIBRATED], nr = r->nr < CALIBRATED ? r->nr : CALIBRATED, nr_held = 0;
@@ -218,7 +225,7 @@ static int calibrate(struct findings *f, const struct comparison *c, const struc
 		if (!(a->flags & COPY_HELD))
 			continue;
 		sizes[nr_held++] = a->bytes;
-		traced += a->dur_ns > c->trap_ns ? a->dur_ns - c->trap_ns : 0;
+		traced += a->dur_ns;
 	}
 	if (!nr_held)
 		return 0;
@@ -232,7 +239,7 @@ static int calibrate(struct findings *f, const struct comparison *c, const struc
 
 static const struct findings_column copy_columns[] = {
 	{ "what", "what", FINDING_LABEL },
-	{ "traced_ns", "traced", FINDING_NS },
+	{ "traced_ns", "traced, less probes", FINDING_NS },
 	{ "predicted_ns", "predicted", FINDING_NS },
 };
 
@@ -329,17 +336,17 @@ static void say(struct findings *f, const struct totals *before, const struct to
 }
 
 static int fill(struct findings *f, const struct comparison *c, const struct compare_options *o,
-		const struct recorded *r, const struct totals *before, const struct conditions conditions[BOUNDS], uint32_t cores,
-		struct err *e)
+		const struct recorded *r, const struct totals *before, double replay,
+		const struct conditions conditions[BOUNDS], uint32_t cores, struct err *e)
 {
 	size_t threshold = c->has_free_copies ? REF_COPY_NEVER : o->threshold;
-	double recorded = comparison_waited_ns(c), replay = error_of(before->wait_ns, recorded), copies;
+	double copies;
 	struct totals after[BOUNDS];
 	struct figure speedup;
 	int err = predict(after, c, threshold, conditions, cores, e);
 
 	if (!err)
-		err = calibrate(f, c, r, &copies, e);
+		err = calibrate(f, r, &copies, e);
 	if (err)
 		return err;
 	speedup = speedup_of(before, after);
@@ -377,20 +384,50 @@ static size_t usual_size(const struct recorded *r)
 	return r->acts[i]->bytes;
 }
 
+/* A burst of copies as the recorded ones were. */
+static struct machine_load usual_load(const struct recorded *r, const struct totals *recorded)
+{
+	double bytes = fmin(usual_size(r), COPY_BYTES_MAX);
+	double threads = recorded->burst_crowd / recorded->burst_threads;
+	double copies = recorded->burst_copies / recorded->burst_threads;
+
+	return (struct machine_load){
+		.bytes = bytes,
+		.threads = fmin(fmax(round(threads), 1), fmin(CREW_MAX, LOAD_BYTES_MAX / bytes)),
+		.copies = fmin(fmax(round(copies), 1), COPIES_MAX),
+	};
+}
+
+static void untrace(const struct comparison *c)
+{
+	for (size_t i = 0; i < c->schedule.nr_locks; i++)
+		for (struct episode *ep = c->schedule.locks[i] ? c->schedule.locks[i]->episodes : NULL; ep;
+		     ep = ep->next)
+			episode_untrace(ep, llround(c->trap_ns));
+}
+
 int compare_copies(struct findings *f, const struct comparison *c, const struct compare_options *o,
 		   struct err *e)
 {
 	auto_release(recorded_release) struct recorded r;
-	struct conditions conditions[BOUNDS];
+	struct conditions conditions[BOUNDS] = { 0 };
 	struct totals before, after;
+	struct machine_load load;
 	uint32_t cores = 0;
+	double replay;
 	int err = recorded_init(&r, &c->schedule);
 
 	if (err)
 		return err_nomem(e);
 	if (!r.nr)
 		return 1;
-	err = conditions_measure(conditions, &cores, usual_size(&r), e);
+	err = run(&before, c, AS_RECORDED, &conditions[BOUND_MIDDLE], cores, e);
+	if (err)
+		return err;
+	replay = error_of(before.wait_ns, comparison_waited_ns(c));
+	untrace(c);
+	load = usual_load(&r, &before);
+	err = conditions_measure(conditions, &cores, &load, e);
 	if (!err)
 		err = run(&before, c, AS_RECORDED, &conditions[BOUND_MIDDLE], cores, e);
 	if (!err)
@@ -398,5 +435,5 @@ int compare_copies(struct findings *f, const struct comparison *c, const struct 
 			  o->threshold, &conditions[BOUND_MIDDLE], cores, e);
 	if (err)
 		return err;
-	return after.changed ? fill(f, c, o, &r, &before, conditions, cores, e) : 1;
+	return after.changed ? fill(f, c, o, &r, &before, replay, conditions, cores, e) : 1;
 }

@@ -112,3 +112,43 @@ int episode_segment(struct episode *ep, struct episode_thread *t, struct segment
 	t->gave_ns = now;
 	return 0;
 }
+
+static uint64_t less(uint64_t ns, uint64_t by)
+{
+	return ns > by ? ns - by : 0;
+}
+
+/* What copies with the lock in @s got shorter by, and the time around them. */
+static uint64_t untrace_copies(struct episode *ep, const struct segment *s, uint64_t trap_ns)
+{
+	uint64_t gone = 0;
+
+	for (uint32_t i = s->act; i != SCHEDULE_NONE; i = ep->acts[i].next) {
+		struct act *a = &ep->acts[i];
+		bool is_copy = a->flags & COPY_HELD;
+
+		if (act_was_outside(a))
+			continue;
+		gone += is_copy ? trap_ns / 2 : 0;
+		a->at_ns = less(a->at_ns, gone);
+		if (!is_copy)
+			continue;
+		gone += trap_ns + trap_ns / 2;
+		a->dur_ns = less(a->dur_ns, trap_ns);
+	}
+	return gone;
+}
+
+void episode_untrace(struct episode *ep, uint64_t trap_ns)
+{
+	for (uint32_t i = 0; i < ep->nr_segments; i++) {
+		struct segment *s = &ep->segments[i];
+		uint64_t gone = untrace_copies(ep, s, trap_ns);
+
+		if (!gone)
+			continue;
+		s->work_ns = less(s->work_ns, gone + trap_ns);
+		if (s->contended_ns != UINT32_MAX)
+			s->contended_ns = less(s->contended_ns, gone + trap_ns);
+	}
+}

@@ -105,4 +105,10 @@ int episode_act(struct episode *ep, struct episode_thread *t, const struct act *
 /* That segment of @t is over: it gave the lock up, or the episode ended, at @now. 0 or -ENOMEM. */
 int episode_segment(struct episode *ep, struct episode_thread *t, struct segment *s, uint64_t now);
 
+/*
+ * Takes out what probes added to holds with copies, each of which costs @trap_ns, its event in the middle: two a
+ * copy, and the one that told who got the lock next. Nothing gets shorter than 0.
+ */
+void episode_untrace(struct episode *ep, uint64_t trap_ns);
+
 #endif

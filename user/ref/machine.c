@@ -10,8 +10,9 @@
 #include "util/scope.h"
 
 #define MIB ((size_t)1024 * 1024)
-#define COLD_BYTES (32 * MIB)		/* of each buffer, used by turns: more than caches have */
+#define COLD_BYTES (32 * MIB)		/* of all buffers, used by turns: more than caches have */
 #define TRANSITIONS 10000
+#define RUNS_OF_MEMORY 9		/* then other pages are taken: how fast they are depends on where they lie */
 
 /* A lock of one's own, owned, and a thread of it. */
 struct owner {
@@ -41,6 +42,8 @@ static void owner_release(struct owner *o)
 struct pair {
 	struct ref_buffer to, from;
 	size_t bytes, at;		/* of a copy; where the next one is */
+	uint32_t copies;
+	size_t threshold;
 	uint64_t begin_ns, end_ns;
 };
 
@@ -64,31 +67,48 @@ static int pair_init(struct pair *p, size_t size, struct err *e)
 	return err_sys(e, -err, "memory to copy");
 }
 
-static void copy_once(void *arg, struct ref_thread *me)
+static void copy_all(void *arg, struct ref_thread *me)
 {
 	struct pair *p = arg;
 
-	struct ref_buffer to = { .base = p->to.base + p->at, .size = p->bytes };
-	struct ref_buffer from = { .base = p->from.base + p->at, .size = p->bytes };
-
 	p->begin_ns = clock_now_ns();
-	ref_copy(me->lock, me, &to, &from, p->bytes, REF_COPY_ALWAYS);
+	for (uint32_t i = 0; i < p->copies; i++) {
+		struct ref_buffer to = { .base = p->to.base + p->at, .size = p->bytes };
+		struct ref_buffer from = { .base = p->from.base + p->at, .size = p->bytes };
+
+		ref_copy(me->lock, me, &to, &from, p->bytes, p->threshold);
+		p->at = p->at + 2 * p->bytes > p->to.size ? 0 : p->at + p->bytes;
+	}
 	p->end_ns = clock_now_ns();
-	p->at = p->at + 2 * p->bytes > p->to.size ? 0 : p->at + p->bytes;
+}
+
+/* How long all of @pairs were at it: together, or one after the other without what lies between them. */
+static uint64_t copying_ns(const struct pair *pairs, uint32_t nr)
+{
+	uint64_t end_ns = 0, sum_ns = 0;
+
+	for (uint32_t i = 0; i < nr; i++) {
+		sum_ns += pairs[i].end_ns - pairs[i].begin_ns;
+		if (pairs[i].end_ns > end_ns)
+			end_ns = pairs[i].end_ns;
+	}
+	return pairs[0].threshold == REF_COPY_NEVER ? sum_ns : end_ns - pairs[0].begin_ns;
 }
 
 /* Adds to @latency_ns how long the first of them took to begin. */
 static int bandwidth_measure(struct sample *s, struct sample *latency_ns, struct pair *pairs,
-			     uint32_t nr, struct err *e)
+			     uint32_t nr, size_t threshold, struct err *e)
 {
-	uint64_t begin_ns, end_ns = 0;
+	uint64_t begin_ns;
 	struct owner o;
 	struct crew crew;
 	int err = owner_init(&o, e);
 
 	if (err)
 		return err;
-	err = crew_start(&crew, &o.lock, nr, copy_once, pairs, sizeof(*pairs), e);
+	for (uint32_t i = 0; i < nr; i++)
+		pairs[i].threshold = threshold;
+	err = crew_start(&crew, &o.lock, nr, copy_all, pairs, sizeof(*pairs), e);
 	begin_ns = clock_now_ns();
 	ref_lock_drop(&o.lock, &o.me);
 	crew_join(&crew);
@@ -96,10 +116,7 @@ static int bandwidth_measure(struct sample *s, struct sample *latency_ns, struct
 	owner_release(&o);
 	if (err)
 		return err;
-	for (uint32_t i = 0; i < nr; i++)
-		if (pairs[i].end_ns > end_ns)
-			end_ns = pairs[i].end_ns;
-	if (sample_add(s, (double)nr * pairs[0].bytes * NS_PER_SEC / (end_ns - pairs[0].begin_ns)) ||
+	if (sample_add(s, (double)nr * pairs[0].copies * pairs[0].bytes * NS_PER_SEC / copying_ns(pairs, nr)) ||
 	    sample_add(latency_ns, pairs[0].begin_ns - begin_ns))
 		return err_nomem(e);
 	return 0;
@@ -131,30 +148,13 @@ static uint32_t nr_cores(void)
 	return nr < 1 ? 1 : nr < CREW_MAX ? nr : CREW_MAX;
 }
 
-static int measure_once(struct machine *m, struct pair *pairs, struct err *e)
+static int measure_once(struct machine *m, struct pair *pairs, uint32_t nr, struct err *e)
 {
-	int err = bandwidth_measure(&m->bandwidth_1, &m->latency_ns, pairs, 1, e);
+	int err = bandwidth_measure(&m->bandwidth_1, &m->latency_ns, pairs, nr, REF_COPY_NEVER, e);
 
 	if (!err)
-		err = bandwidth_measure(&m->bandwidth_all, &m->latency_ns, pairs, m->cores, e);
+		err = bandwidth_measure(&m->bandwidth_all, &m->latency_ns, pairs, nr, REF_COPY_ALWAYS, e);
 	return err ? err : transition_measure(&m->transition_ns, e);
-}
-
-int machine_measure(struct machine *m, size_t bytes, uint32_t runs, struct err *e)
-{
-	struct pair pairs[CREW_MAX] = { 0 };
-	int err = 0;
-
-	m->cores = nr_cores();
-	for (uint32_t i = 0; i < m->cores && !err; i++) {
-		err = pair_init(&pairs[i], bytes > COLD_BYTES ? bytes : COLD_BYTES, e);
-		pairs[i].bytes = bytes;
-	}
-	for (uint32_t i = 0; i < runs && !err; i++)
-		err = measure_once(m, pairs, e);
-	for (uint32_t i = 0; i < m->cores; i++)
-		pair_release(&pairs[i]);
-	return err;
 }
 
 void machine_release(struct machine *m)
@@ -163,6 +163,36 @@ void machine_release(struct machine *m)
 	sample_release(&m->bandwidth_all);
 	sample_release(&m->transition_ns);
 	sample_release(&m->latency_ns);
+}
+
+static int measure(struct machine *m, const struct machine_load *load, uint32_t nr, uint32_t runs, struct err *e)
+{
+	struct pair pairs[CREW_MAX] = { 0 };
+	size_t room = load->bytes > COLD_BYTES / nr ? load->bytes : COLD_BYTES / nr;
+	auto_release(machine_release) struct machine first = { 0 };	/* is slower, and does not count */
+	int err = 0;
+
+	for (uint32_t i = 0; i < nr && !err; i++) {
+		err = pair_init(&pairs[i], room, e);
+		pairs[i].bytes = load->bytes;
+		pairs[i].copies = load->copies;
+	}
+	for (uint32_t i = 0; i <= runs && !err; i++)
+		err = measure_once(i ? m : &first, pairs, nr, e);
+	for (uint32_t i = 0; i < nr; i++)
+		pair_release(&pairs[i]);
+	return err;
+}
+
+int machine_measure(struct machine *m, const struct machine_load *load, uint32_t runs, struct err *e)
+{
+	int err = 0;
+
+	m->cores = nr_cores();
+	for (uint32_t done = 0; done < runs && !err; done += RUNS_OF_MEMORY)
+		err = measure(m, load, load->threads ? load->threads : m->cores,
+			      runs - done < RUNS_OF_MEMORY ? runs - done : RUNS_OF_MEMORY, e);
+	return err;
 }
 
 int machine_copies(const size_t *sizes, size_t nr, bool is_cold, double *ns, struct err *e)

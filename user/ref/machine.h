@@ -12,18 +12,24 @@
 
 struct machine {
 	uint32_t cores;			/* online, at most CREW_MAX */
-	struct sample bandwidth_1;	/* bytes/s of one thread that copies without the lock */
-	struct sample bandwidth_all;	/* ... of one for each core, together */
+	struct sample bandwidth_1;	/* bytes/s of one copy at a time: each thread of the load in turn, with the lock */
+	struct sample bandwidth_all;	/* ... of all together, without it */
 	struct sample transition_ns;	/* giving up the lock and taking it again, alone */
 	struct sample latency_ns;	/* from giving it up until a thread that slept for it runs */
 };
 
 /*
- * Adds @runs measurements of each; all zero is a machine of which nothing is known. Each thread makes one copy of
- * @bytes: the kernel takes its time to spread threads that wake each other over the cores, which small copies
- * feel. 0, or -errno with @e set.
+ * Threads that get the lock one after the other, and then copy without it. The kernel takes its time to spread
+ * threads that wake each other over the cores, so it matters how many there are and how much each does.
  */
-int machine_measure(struct machine *m, size_t bytes, uint32_t runs, struct err *e);
+struct machine_load {
+	size_t bytes;		/* of a copy */
+	uint32_t threads;	/* at most CREW_MAX; 0: one for each core */
+	uint32_t copies;	/* of each thread */
+};
+
+/* Adds @runs measurements of each; all zero is a machine of which nothing is known. 0, or -errno with @e set. */
+int machine_measure(struct machine *m, const struct machine_load *load, uint32_t runs, struct err *e);
 void machine_release(struct machine *m);
 
 /*

@@ -34,6 +34,7 @@ struct runner {
 	bool is_leaving;	/* queued already, but still the owner */
 	bool is_staying;	/* nobody waits: it does not leave where it was seen to */
 	bool is_paid;		/* the transition before its next copy */
+	uint32_t burst;		/* sim.burst when it copied last */
 };
 
 /* When a thread without the lock goes on. What came first in the record comes first. */
@@ -69,7 +70,8 @@ struct sim {
 	double copied;			/* ns of copying, at full speed, that each could have done so far */
 	uint64_t copied_ns;		/* ... until this moment */
 	double *alone;			/* by act: what a copy without the lock takes at full speed */
-	uint64_t copy_from_ns, copy_to_ns;
+	uint64_t copy_from_ns, copy_to_ns;	/* of a burst */
+	uint32_t burst, nr_in_burst;	/* its number, from 1 on; threads */
 };
 
 static inline const struct segment *segment_of(const struct sim *s, const struct runner *r)
@@ -98,7 +100,7 @@ void runner_to_segment(struct sim *s, struct runner *r, uint32_t segment);	/* to
 void runner_to_work(struct sim *s, struct runner *r);	/* ... past what it does without the lock */
 
 void sim_end_burst(struct sim *s);
-void copy_note(struct sim *s, const struct act *a, uint64_t from_ns, uint64_t to_ns);
+void copy_note(struct sim *s, uint32_t i, const struct act *a, uint64_t to_ns);	/* from now on */
 void copy_begin(struct sim *s, uint32_t i);	/* without the lock */
 void copy_end(struct sim *s, uint32_t k);	/* an index of sim.copying */
 uint32_t copy_next(const struct sim *s, uint64_t *ns);	/* that one; when it ends, or NEVER */

@@ -121,21 +121,36 @@ void sim_end_burst(struct sim *s)
 {
 	if (s->copy_to_ns > s->copy_from_ns)
 		s->out->copying_ns += s->copy_to_ns - s->copy_from_ns;
-	s->copy_from_ns = UINT64_MAX;
+	s->out->burst_threads += s->nr_in_burst;
+	s->out->burst_crowd += (uint64_t)s->nr_in_burst * s->nr_in_burst;
+	s->nr_in_burst = 0;
+	s->copy_from_ns = NEVER;
 }
 
-void copy_note(struct sim *s, const struct act *a, uint64_t from_ns, uint64_t to_ns)
+/* A copy that runner @i makes, of IO::Buffer. */
+static void burst_note(struct sim *s, uint32_t i, uint64_t to_ns)
+{
+	struct runner *r = &s->runners[i];
+
+	if (!s->nr_copying && s->now_ns > s->copy_to_ns + SIMULATE_BURST_GAP_NS)
+		sim_end_burst(s);
+	if (s->copy_from_ns == NEVER) {
+		s->copy_from_ns = s->now_ns;
+		s->burst++;
+	}
+	s->out->burst_copies++;
+	s->nr_in_burst += r->burst != s->burst;
+	r->burst = s->burst;
+	if (to_ns > s->copy_to_ns)
+		s->copy_to_ns = to_ns;
+}
+
+void copy_note(struct sim *s, uint32_t i, const struct act *a, uint64_t to_ns)
 {
 	s->out->changed_copies += sim_is_outside(s, a) != act_was_outside(a);
 	*(sim_is_outside(s, a) ? &s->out->free_copies : &s->out->held_copies) += 1;
-	if (!is_buffer_copy(a))
-		return;
-	if (!s->nr_copying && from_ns > s->copy_to_ns + SIMULATE_BURST_GAP_NS)
-		sim_end_burst(s);
-	if (from_ns < s->copy_from_ns)
-		s->copy_from_ns = from_ns;
-	if (to_ns > s->copy_to_ns)
-		s->copy_to_ns = to_ns;
+	if (is_buffer_copy(a))
+		burst_note(s, i, to_ns);
 }
 
 /* How far all copies got: to be called before their number changes. */
@@ -153,7 +168,7 @@ void copy_begin(struct sim *s, uint32_t i)
 
 	copies_pass(s);
 	r->copied_at = s->copied + (act_was_outside(a) ? s->alone[r->act] : a->dur_ns);
-	copy_note(s, a, s->now_ns, s->now_ns);
+	copy_note(s, i, a, s->now_ns);
 	s->copying[s->nr_copying++] = i;
 }
 

@@ -81,7 +81,7 @@ static bool act_begin(struct sim *s, struct runner *r)
 	if (!sim_is_outside(s, a)) {
 		uint64_t ns = act_was_outside(a) ? (uint64_t)llround(s->alone[r->act]) : a->dur_ns;
 
-		copy_note(s, a, s->now_ns, s->now_ns + ns);
+		copy_note(s, i, a, s->now_ns + ns);
 		run(s, PIECE_COPY, ns, a->dur_ns);
 		return true;
 	}

@@ -66,6 +66,8 @@ struct simulated {
 	uint64_t free_copies, free_copy_ns;	/* without the lock */
 	uint64_t copying_ns;	/* of IO::Buffer's memmove()s, in all bursts: from the first's begin to the
 				 * last's end, hand-offs included */
+	uint64_t burst_copies, burst_threads;	/* the copies, and the threads of each burst, in all bursts */
+	uint64_t burst_crowd;	/* of each of these threads: the threads of its burst */
 	uint64_t changed_copies;	/* made otherwise than recorded */
 
 	struct simulated_thread *threads;
