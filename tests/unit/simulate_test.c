@@ -243,6 +243,19 @@ TEST(a_copy_moved_out_runs_while_another_has_the_lock)
 	told_release(&t);
 }
 
+/* 1 has the lock, 2 waits for it from the begin; each copies. @at: 1 from, to; hand-over; 2 from, to; end. */
+static void two_copiers(struct told *t, const uint64_t at[6])
+{
+	told_init(t);
+	state(t, 0, 1);
+	queue(t, 0, 2);
+	copied(t, at[0] * MS, at[1] * MS, 1, true);
+	owner(t, at[2] * MS, 2, 1);
+	copied(t, at[3] * MS, at[4] * MS, 2, true);
+	owner(t, at[5] * MS, 0, 2);
+	end(t, at[5] * MS);
+}
+
 /*
  * A trap takes 2, its event is in the middle; a hold with a copy has three:
  *	0  10   30 40 45   65 70
@@ -257,14 +270,7 @@ TEST(what_probes_added_to_copies_can_be_taken_out)
 	struct told t;
 
 	(void)unused;
-	told_init(&t);
-	state(&t, 0, 1);
-	queue(&t, 0, 2);
-	copied(&t, 10 * MS, 30 * MS, 1, true);
-	owner(&t, 40 * MS, 2, 1);
-	copied(&t, 45 * MS, 65 * MS, 2, true);
-	owner(&t, 70 * MS, 0, 2);
-	end(&t, 70 * MS);
+	two_copiers(&t, (const uint64_t[]){ 10, 30, 40, 45, 65, 70 });
 	o = simulate_options(told_lock(&t));
 	episode_untrace(t.s.locks[0]->episodes, 2 * MS);
 	run(t.s.locks[0], &o, &r);
@@ -292,14 +298,7 @@ TEST(copies_at_the_same_time_share_bandwidth)
 	struct told t;
 
 	(void)unused;
-	told_init(&t);
-	state(&t, 0, 1);
-	queue(&t, 0, 2);
-	copied(&t, 0, 30 * MS, 1, true);
-	owner(&t, 30 * MS, 2, 1);
-	copied(&t, 30 * MS, 90 * MS, 2, true);
-	owner(&t, 90 * MS, 0, 2);
-	end(&t, 90 * MS);
+	two_copiers(&t, (const uint64_t[]){ 0, 30, 30, 30, 90, 90 });
 	o = moved(told_lock(&t), 0);
 	o.sharing = (struct sharing){ .bandwidth_1 = 2e9, .bandwidth_all = 3e9 };
 	run(t.s.locks[0], &o, &r);

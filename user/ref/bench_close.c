@@ -238,7 +238,7 @@ static int measure_closes(struct bench *b)
 		uint32_t more = next < max ? next : max;
 		int err = run_all(b, more);
 
-		if (err == -ENOMEM)
+		if (err == -ENOMEM || (err && !nr))
 			return err;
 		if (err) {
 			findings_say(b->f, "%s readers are not possible here: %s.",

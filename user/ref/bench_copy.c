@@ -201,6 +201,8 @@ static void copy_row(struct findings *f, const struct copy_bench *b, enum mode m
 	struct figure total = findings_median(f, &b->round_ns[mode][count][size]);
 	struct figure rate = rate_of(&total, (double)sizes[size] * thread_counts[count]);
 
+	if (!total.nr)		/* interrupted before */
+		return;
 	findings_label(f, mode_names[mode]);
 	findings_number(f, thread_counts[count]);
 	findings_number(f, sizes[size]);

@@ -50,9 +50,9 @@ int crew_start(struct crew *c, struct ref_lock *l, uint32_t nr, crew_run *run, v
 	return 0;
 }
 
+/* The last first: who joins wakes once, when all is done, and leaves its processor alone until then. */
 void crew_join(struct crew *c)
 {
-	for (uint32_t i = 0; i < c->nr; i++)
-		pthread_join(c->members[i].thread, NULL);
-	c->nr = 0;
+	while (c->nr)
+		pthread_join(c->members[--c->nr].thread, NULL);
 }
