@@ -149,6 +149,9 @@ static void add_lost(struct doc *d, const struct report *r)
 		doc_fact(d, "lost", "nothing");
 }
 
+/* From here on the reader is told what to do about the cost. */
+#define DEAR_SHARE 0.1
+
 static void add_cost(struct doc *d, const struct report *r)
 {
 	json_t *share = json_object_get(r->cost, "target_share");
@@ -165,9 +168,10 @@ static void add_cost(struct doc *d, const struct report *r)
 			 unit_share(json_number_value(share)).text);
 		return;
 	}
-	doc_fact(d, "cost", "%s of the process's time, in %s hits of %s",
+	doc_fact(d, "cost", "%s of the process's time, in %s hits of %s%s",
 		 unit_share(json_number_value(share)).text, unit_count(hits).text,
-		 unit_ns((uint64_t)(ns + 0.5)).text);
+		 unit_ns((uint64_t)(ns + 0.5)).text,
+		 json_number_value(share) > DEAR_SHARE ? "; record --budget PCT bounds it" : "");
 }
 
 struct clean report_thread_name(const struct thread *t)
