@@ -8,7 +8,6 @@
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
-struct { MAP(BPF_MAP_TYPE_HASH, struct task_key, struct copy_state, MAX_COPIES); } copies SEC(".maps");
 struct { MAP(BPF_MAP_TYPE_HASH, struct tally_key, struct tally, MAX_TALLIES); } tallies SEC(".maps");
 
 enum {

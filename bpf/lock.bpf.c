@@ -403,6 +403,7 @@ int BPF_PROG(sched_process_exit, struct task_struct *task)
 	key.tid = task_tid(t, task);
 	bpf_map_delete_elem(&tasks, &key);
 	bpf_map_delete_elem(&closes, &key);
+	bpf_map_delete_elem(&copies, &key);
 	r = bpf_ringbuf_reserve(&ring, sizeof(*r), 0);
 	if (!r) {
 		stat_inc(STAT_LOST_RING);

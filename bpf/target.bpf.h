@@ -19,6 +19,7 @@
 struct { MAP(BPF_MAP_TYPE_HASH, __u32, struct target_cfg, MAX_TARGETS); } targets SHARED_MAP;
 struct { MAP(BPF_MAP_TYPE_HASH, struct task_key, struct task_state, MAX_TASKS); } tasks SHARED_MAP;
 struct { MAP(BPF_MAP_TYPE_HASH, struct task_key, struct close_state, MAX_CLOSES); } closes SHARED_MAP;
+struct { MAP(BPF_MAP_TYPE_HASH, struct task_key, struct copy_state, MAX_COPIES); } copies SHARED_MAP;
 struct { MAP(BPF_MAP_TYPE_PERCPU_ARRAY, __u32, __u64, STAT_COUNT); } stats SHARED_MAP;
 
 struct {

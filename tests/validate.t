@@ -13,7 +13,7 @@ done
 [ "$(nproc)" -ge 2 ] || skip_all 'one processor: copies at the same time take as long'
 # One run of each cell: that there is a prediction. How right it is takes more runs and a quiet machine, where a
 # trap is cheap: docs/method.md has what came of it here.
-"$repo/scripts/validate-compare" -n 1 3.3 3.4 copy >"$tmp/out" 2>"$tmp/err"
+"$repo/scripts/validate-compare" -n 1 -t 1 3.3 3.4 copy >"$tmp/out" 2>"$tmp/err"
 is 'copies: 3.4 is predicted from 3.3, and measured' "$(($? != 2)) $(grep -c '^copy, .*predicted [0-9]' "$tmp/out")" '1 4'
 sed 's/^/# /' "$tmp/out"
 done_testing

@@ -169,6 +169,20 @@ static void all_formats_say_the_same(void **s)
 	feed_release(&f);
 }
 
+static void a_high_cost_names_its_remedy(void **s)
+{
+	auto_free char *text = NULL;
+	struct feed f;
+
+	(void)s;
+	feed_init(&f, WHOLE);
+	feed_second(&f);
+	text = report_of(&f, facts, "{\"duration_ns\": 1000000000, \"lost\": {},"
+			 " \"cost\": {\"hits\": 100, \"ns_per_hit\": 5000, \"target_share\": 0.25}}", 't');
+	has(text, "25.0 % of the process's time, in 100 hits of 5.00 us; record --budget PCT bounds it");
+	feed_release(&f);
+}
+
 static void a_cut_file_says_that_losses_are_unknown(void **s)
 {
 	auto_free char *text = NULL;
@@ -468,6 +482,7 @@ int main(void)
 		cmocka_unit_test(the_text_says_it_plainly),
 		cmocka_unit_test(the_json_has_every_figure),
 		cmocka_unit_test(all_formats_say_the_same),
+		cmocka_unit_test(a_high_cost_names_its_remedy),
 		cmocka_unit_test(a_cut_file_says_that_losses_are_unknown),
 		cmocka_unit_test(losses_are_named),
 		cmocka_unit_test(an_empty_capture_says_so),
