@@ -24,8 +24,7 @@ def made(method, bytes)
   yield
   kind = RELEASES && MOVES.include?(method) && bytes >= MIB ? :released : :held
   sums = ($made["IO::Buffer##{method}"] ||= {})[OP[method]] ||= { held: [0, 0], released: [0, 0], timed: [0, 0] }
-  # Of get_string no end is seen: a new String may raise, which a return probe must not be left by.
-  [kind, *(:timed if bytes >= COPY_MIN && method != "get_string")].each do |key|
+  [kind, *(:timed if bytes >= COPY_MIN)].each do |key|
     sums[key][0] += 1
     sums[key][1] += bytes
   end

@@ -105,7 +105,7 @@ void copying_configure(const struct copying *c, const struct ruby *r, struct tar
 	}
 }
 
-/* A new String may raise (no memory), and a return probe must not be left by that. */
+/* A new String may raise (no memory), and a return probe at the call must not be left by that. */
 static bool is_untimed(const struct copy_site *s)
 {
 	return s->is_tail && s->op == COPY_STRING;
@@ -114,12 +114,13 @@ static bool is_untimed(const struct copy_site *s)
 /* The library's branch tells the ends of large ones, and small ones have none: one trap, not two. */
 static bool ends_below(const struct copying *c, const struct copy_site *s)
 {
+	enum copy_op op = s->op == COPY_STRING ? COPY_MOVE : s->op;	/* rb_enc_str_new() calls memcpy() */
 	bool is_probed = false;
 
 	for (size_t i = 0; i < c->lib.nr_routines; i++) {
 		const struct libcopy_routine *r = &c->lib.routines[i];
 
-		if (routine_op(r) != s->op)
+		if (routine_op(r) != op)
 			continue;
 		if (!is_sparing(r))
 			return false;
@@ -130,9 +131,9 @@ static bool ends_below(const struct copying *c, const struct copy_site *s)
 
 static unsigned int end_flag(const struct copying *c, const struct copy_site *s, bool has_large)
 {
-	if (is_untimed(s))
-		return COPY_UNTIMED;
-	return has_large && ends_below(c, s) ? COPY_ENDS_BELOW : 0;
+	if (has_large && ends_below(c, s))
+		return COPY_ENDS_BELOW;
+	return is_untimed(s) ? COPY_UNTIMED : 0;
 }
 
 /* A call in tail position returns to the caller's caller: a return probe at the jump takes that. */

@@ -490,6 +490,7 @@ int bench_close(struct findings *f, const struct bench_options *o, struct err *e
 	if (!err && !is_over(&b))
 		err = try_none(&b);
 	if (err)
-		return err_sys(e, -err, "readers for the benchmark");
+		return err_sys(e, -err, err == -EMFILE ? "readers for the benchmark (ulimit -n 1024 is enough for some)" :
+							 "readers for the benchmark");
 	return is_over(&b) ? -EINTR : 0;
 }

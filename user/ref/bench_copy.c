@@ -167,7 +167,9 @@ static int measure(struct copy_bench *b, struct err *e)
 		if (err)
 			return err;
 	}
-	return machine_measure(&b->machine, &(struct machine_load){ sizes[NR_SIZES - 1], 0, 1 }, b->runs, e);
+	return machine_measure(&b->machine, &(struct machine_load){
+		.bytes = sizes[NR_SIZES - 1], .copies = 1,
+		.is_interrupted = b->options->is_interrupted }, b->runs, e);
 }
 
 static const struct findings_column copy_columns[] = {

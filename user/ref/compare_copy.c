@@ -224,8 +224,8 @@ static int calibrate(struct findings *f, const struct recorded *r, double *error
 
 		if (!(a->flags & COPY_HELD))
 			continue;
-		sizes[nr_held++] = a->bytes;
-		traced += a->dur_ns;
+		sizes[nr_held] = a->bytes < COPY_BYTES_MAX ? a->bytes : COPY_BYTES_MAX;
+		traced += (double)a->dur_ns * sizes[nr_held++] / a->bytes;
 	}
 	if (!nr_held)
 		return 0;
@@ -427,6 +427,7 @@ int compare_copies(struct findings *f, const struct comparison *c, const struct 
 	replay = error_of(before.wait_ns, comparison_waited_ns(c));
 	untrace(c);
 	load = usual_load(&r, &before);
+	load.is_interrupted = o->is_interrupted;
 	err = conditions_measure(conditions, &cores, &load, e);
 	if (!err)
 		err = run(&before, c, AS_RECORDED, &conditions[BOUND_MIDDLE], cores, e);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "ref/machine.h"
 
+#include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -178,7 +179,7 @@ static int measure(struct machine *m, const struct machine_load *load, uint32_t 
 		pairs[i].copies = load->copies;
 	}
 	for (uint32_t i = 0; i <= runs && !err; i++)
-		err = measure_once(i ? m : &first, pairs, nr, e);
+		err = *load->is_interrupted ? -EINTR : measure_once(i ? m : &first, pairs, nr, e);
 	for (uint32_t i = 0; i < nr; i++)
 		pair_release(&pairs[i]);
 	return err;

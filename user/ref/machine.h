@@ -26,9 +26,13 @@ struct machine_load {
 	size_t bytes;		/* of a copy */
 	uint32_t threads;	/* at most CREW_MAX; 0: one for each core */
 	uint32_t copies;	/* of each thread */
+	const volatile bool *is_interrupted;
 };
 
-/* Adds @runs measurements of each; all zero is a machine of which nothing is known. 0, or -errno with @e set. */
+/*
+ * Adds @runs measurements of each; all zero is a machine of which nothing is known. 0, -EINTR when the load's
+ * *is_interrupted became true, or another -errno with @e set.
+ */
 int machine_measure(struct machine *m, const struct machine_load *load, uint32_t runs, struct err *e);
 void machine_release(struct machine *m);
 
