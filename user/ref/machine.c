@@ -11,7 +11,7 @@
 #include "util/scope.h"
 
 #define MIB ((size_t)1024 * 1024)
-#define COLD_BYTES (32 * MIB)		/* of all buffers, used by turns: more than caches have */
+#define COLD_BYTES (32 * MIB)		/* all that is read, and as much that is written: more than caches have */
 #define TRANSITIONS 10000
 #define RUNS_OF_MEMORY 9		/* then other pages are taken: how fast they are depends on where they lie */
 
