@@ -97,6 +97,7 @@ static __always_inline void copy_tell(const struct self *me, const struct copy_s
 	lock_of(me->t, me->s, &r->lock);
 	r->flags = c->flags & ~COPY_ENDS_BELOW;
 	r->dur_ns = dur_ns;
+	r->fd = bpf_get_smp_processor_id() + 1;
 	r->count = c->bytes;
 	r->nr = c->bytes >> 32;
 	bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);

@@ -78,6 +78,18 @@ shared()
 		"$repo/tests/tools/check-copy" shares "$need" "$tmp/truths" "$tmp/reports"
 }
 
+# placed RUBY: each copy is told with its processor, plus 1
+placed()
+{
+	cpus=$(taskset -cp $$ | sed 's/.*: //')
+	cpu=${cpus##*[,-]}
+	taskset -cp "$cpu" $$ >/dev/null
+	record_copies "$1" '--only copy' -- timing
+	taskset -cp "$cpus" $$ >/dev/null
+	is "$1: copies are told with their processor" \
+		"$("$repo/.build/tools/trace_dump" "$trace" | awk -F'\t' '$1 == "COPY" { print $11 }' | sort -u)" "$((cpu + 1))"
+}
+
 first=
 for ruby in ${COPY_RUBIES:-3.1 3.3 3.4}; do
 	case $ruby in
@@ -102,6 +114,7 @@ for ruby in ${COPY_RUBIES:-3.1 3.3 3.4}; do
 	timed "$ruby"
 	if [ -z "$first" ]; then
 		first=$ruby
+		placed "$ruby"
 		shared "$ruby"
 	fi
 done

@@ -4,12 +4,14 @@
 # The table of Ruby's feature 20902: so many threads, each of which copies one IO::Buffer of its own into
 # another, at the same time. A run lasts from the first thread's beginning to the last one's end. The memory
 # is there before: page faults are not measured. The environment's THREADS says how many threads, by commas.
+# Each run begins with an idle process: where the kernel puts new threads depends on what it just ran.
 require_relative "measure"
 
 Warning[:experimental] = false
 
 MIB = 1 << 20
 PAGE = 4096
+PAUSE_S = 0.002
 
 # Page by page, as a trace has clear() among its copies.
 def touched(bytes)
@@ -19,6 +21,7 @@ def touched(bytes)
 end
 
 def span_ns(pairs)
+  sleep PAUSE_S
   gate = Queue.new
   threads = pairs.map do |target, source|
     Thread.new do

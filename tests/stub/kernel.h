@@ -118,6 +118,11 @@ struct task_struct *bpf_get_current_task_btf(void)
 	return &world.current;
 }
 
+unsigned int bpf_get_smp_processor_id(void)
+{
+	return 0;
+}
+
 long bpf_probe_read_user(void *dst, unsigned int size, const void *src)
 {
 	if ((uintptr_t)src < 4096)

@@ -88,6 +88,23 @@ static void median_mean_and_limits_are_exact(void **state)
 	sample_release(&even);
 }
 
+/* 6 done at 1, 3 and 6 takes 6 + 2 + 1; the figure is that of all work, and not the mean of 10 / 3. */
+static void a_speed_is_that_of_all_work(void **state)
+{
+	struct sample s = sample_of((const double[]){ 3, 6, 1 }, 3), none = { 0 };
+	struct figure f;
+
+	(void)state;
+	assert_int_equal(sample_speed(&s, &f), 0);
+	is_near(f.value, 2, 1e-12);
+	is_near(f.min, 1, 0);
+	is_near(f.max, 6, 0);
+	assert_true(f.min <= f.low && f.low < f.value && f.value < f.high && f.high <= f.max);
+	assert_int_equal(sample_speed(&none, &f), 0);
+	assert_int_equal(f.nr, 0);
+	sample_release(&s);
+}
+
 /*
  * The median of 101 drawn with replacement is the value at rank k (0-based) or below with the chance that at
  * least 51 of 101 draws are among the k + 1 smallest. By the binomial distribution that passes 2.5 % at
@@ -258,6 +275,7 @@ int main(void)
 		cmocka_unit_test(an_empty_sample_has_no_figure),
 		cmocka_unit_test(one_value_is_all_of_its_figure),
 		cmocka_unit_test(median_mean_and_limits_are_exact),
+		cmocka_unit_test(a_speed_is_that_of_all_work),
 		cmocka_unit_test(the_interval_is_where_theory_puts_it),
 		cmocka_unit_test(the_interval_has_the_median_in_95_of_100_samples),
 		cmocka_unit_test(the_same_sample_gives_the_same_figures),

@@ -72,11 +72,12 @@ static inline void end(struct told *t, uint64_t ts)
 	tell(t, ts, EVENT_STATE_END, 0, 0, 0);
 }
 
-/* Task @tid has copied from @from until @to; a MiB, by IO::Buffer. */
+/* Task @tid has copied from @from until @to; a MiB, by IO::Buffer. Each is on a processor of its own. */
 static inline void copied(struct told *t, uint64_t from, uint64_t to, uint32_t tid, bool is_held)
 {
 	tell_event(t, &(struct event){
-		.ts_ns = to, .dur_ns = to - from, .kind = EVENT_COPY, .tid = tid, .count = 1 << 20,
+		.ts_ns = to, .dur_ns = to - from, .kind = EVENT_COPY, .tid = tid, .fd = tid + 1,
+		.count = 1 << 20,
 		.flags = COPY_BUFFER | (is_held ? COPY_HELD : 0) });
 }
 

@@ -279,6 +279,9 @@ TEST(what_probes_added_to_copies_can_be_taken_out)
 	IS(r.copying_ns, 2 * 18 * MS);
 	IS(r.held_copy_ns, 2 * 18 * MS);
 	IS(r.burst_crowd, 2);
+	IS(r.placements.nr, 2);
+	IS(r.placements.at[1].nr, 1);
+	IS(r.placements.at[1].cpus[0], 3);
 	simulated_release(&r);
 	episode_untrace(t.s.locks[0]->episodes, 100 * MS);
 	run(t.s.locks[0], &o, &r);
@@ -306,6 +309,10 @@ TEST(copies_at_the_same_time_share_bandwidth)
 	IS(thread(&r, 2)->finish_ns, 70 * MS);
 	IS(r.wait_ns, 0);
 	IS(r.free_copy_ns, (40 + 70) * MS);
+	IS(r.placements.nr, 1);
+	IS(r.placements.at[0].nr, 2);
+	IS(r.placements.at[0].cpus[0], 2);
+	IS(r.placements.at[0].cpus[1], 3);
 	simulated_release(&r);
 
 	/* one processor: 30 each by 60, then 30 more */

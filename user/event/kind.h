@@ -26,7 +26,8 @@ enum event_kind {
 	EVENT_FOREIGN = 20,	/* text = where thread, just told as matched, waits: in another IO */
 	EVENT_SYMBOL = 21,	/* the C function at address thread is called text */
 	EVENT_FUNCTION = 22,	/* task tid is about to run that at address thread without the lock */
-	EVENT_COPY = 23,	/* tid copied nr << 32 | count bytes in dur_ns, until now; thread = function */
+	EVENT_COPY = 23,	/* tid copied nr << 32 | count bytes in dur_ns, until now; thread = function,
+				 * fd = CPU plus 1, 0: not known */
 	EVENT_TALLY = 24,	/* count of them since the last window; fd = their kind; bytes in dur_ns */
 	EVENT_KIND_END
 };

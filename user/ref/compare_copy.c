@@ -17,8 +17,12 @@
 #include "ref/simulate.h"
 #include "util/scope.h"
 
+#define MIB (1024.0 * 1024)
+
 enum {
-	MEASUREMENTS = 25,
+	MEASURED_MIB = 4096,		/* in all, */
+	MEASUREMENTS = 25,		/* but at least so many, */
+	MEASUREMENTS_MAX = 100,		/* and at most */
 	AGAIN = 5,
 	CALIBRATED = 64,		/* copies done again, evenly over their sizes */
 	COPIES_MAX = 16,		/* of a thread, in a measurement: more does not change how they spread ... */
@@ -32,6 +36,7 @@ struct totals {
 	double hold_ns, free_ns, wait_ns, blame_ns, span_ns;
 	double copying_ns;
 	double burst_copies, burst_threads, burst_crowd;
+	struct placements placements;	/* of the lock with the most of them */
 	uint64_t changed;
 };
 
@@ -39,32 +44,38 @@ struct totals {
 enum bound { BOUND_MIDDLE, BOUND_BEST, BOUND_WORST, BOUNDS };
 
 struct conditions {
+	uint32_t cores, measurements;
 	double bandwidth_1, bandwidth_all, transition_ns, latency_ns;
 };
 
-static int conditions_measure(struct conditions out[BOUNDS], uint32_t *cores,
-			      const struct machine_load *load, struct err *e)
+/* Of bursts the mean counts: whether their threads run at the same time makes two kinds of them. */
+static int conditions_measure(struct conditions out[BOUNDS], const struct machine_load *load,
+			      struct err *e)
 {
 	auto_release(machine_release) struct machine m = { 0 };
 	struct figure one, all, transition, latency;
-	int err = machine_measure(&m, load, MEASUREMENTS, e);
+	double runs = MEASURED_MIB * MIB / ((double)load->bytes * load->threads * load->copies);
+	int err = machine_measure(&m, load, fmin(fmax(runs, MEASUREMENTS), MEASUREMENTS_MAX), e);
+	uint32_t nr = m.bandwidth_all.nr;
 
 	if (err)
 		return err;
-	if (sample_figure(&m.bandwidth_1, &one) || sample_figure(&m.bandwidth_all, &all) ||
+	if (sample_speed(&m.bandwidth_1, &one) || sample_speed(&m.bandwidth_all, &all) ||
 	    sample_figure(&m.transition_ns, &transition) || sample_figure(&m.latency_ns, &latency))
 		return err_nomem(e);
-	*cores = m.cores;
-	out[BOUND_MIDDLE] = (struct conditions){ one.value, all.value, transition.value, latency.value };
-	out[BOUND_BEST] = (struct conditions){ one.value, all.high, transition.low, latency.low };
-	out[BOUND_WORST] = (struct conditions){ one.value, all.low, transition.high, latency.high };
+	out[BOUND_MIDDLE] = (struct conditions){
+		m.cores, nr, one.value, all.value, transition.value, latency.value };
+	out[BOUND_BEST] = (struct conditions){
+		m.cores, nr, one.value, all.high, transition.low, latency.low };
+	out[BOUND_WORST] = (struct conditions){
+		m.cores, nr, one.value, all.low, transition.high, latency.high };
 	return 0;
 }
 
 #define AS_RECORDED (SIZE_MAX - 1)	/* for a threshold */
 
 static int run(struct totals *out, const struct comparison *c, size_t threshold,
-	       const struct conditions *conditions, uint32_t cores, struct err *e)
+	       const struct conditions *conditions, struct err *e)
 {
 	*out = (struct totals){ 0 };
 	for (size_t i = 0; i < c->schedule.nr_locks; i++) {
@@ -81,7 +92,8 @@ static int run(struct totals *out, const struct comparison *c, size_t threshold,
 		o.threshold = threshold;
 		o.transition_ns = conditions->transition_ns;
 		o.latency_ns = conditions->latency_ns;
-		o.sharing = (struct sharing){ cores, conditions->bandwidth_1, conditions->bandwidth_all };
+		o.sharing = (struct sharing){
+			conditions->cores, conditions->bandwidth_1, conditions->bandwidth_all };
 		err = simulate(&did, l, &o, e);
 		if (err)
 			return err;
@@ -91,6 +103,8 @@ static int run(struct totals *out, const struct comparison *c, size_t threshold,
 		out->blame_ns += did.copy_blame_ns;
 		out->span_ns += did.span_ns;
 		out->copying_ns += did.copying_ns;
+		if (did.placements.nr > out->placements.nr)
+			out->placements = did.placements;
 		out->burst_copies += did.burst_copies;
 		out->burst_threads += did.burst_threads;
 		out->burst_crowd += did.burst_crowd;
@@ -250,7 +264,7 @@ static double total(const struct totals *t, size_t at)
 }
 
 static void row(struct findings *f, const char *what, const struct totals *before,
-		const struct totals after[BOUNDS], size_t at)
+		const struct totals after[BOUNDS], size_t at, uint32_t nr)
 {
 	double middle = total(&after[BOUND_MIDDLE], at), a = total(&after[BOUND_BEST], at);
 	double b = total(&after[BOUND_WORST], at);
@@ -259,27 +273,27 @@ static void row(struct findings *f, const char *what, const struct totals *befor
 	findings_number(f, total(before, at));
 	findings_figure(f, &(struct figure){
 		.value = middle, .low = fmin(fmin(a, b), middle), .high = fmax(fmax(a, b), middle),
-		.min = fmin(a, b), .max = fmax(a, b), .nr = MEASUREMENTS });
+		.min = fmin(a, b), .max = fmax(a, b), .nr = nr });
 }
 
-static struct figure speedup_of(const struct totals *before, const struct totals after[BOUNDS])
+static struct figure speedup_of(const struct totals *before, const struct totals after[BOUNDS], uint32_t nr)
 {
 	double v[BOUNDS];
 
 	for (enum bound b = 0; b < BOUNDS; b++)
 		v[b] = after[b].copying_ns > 0 ? before->copying_ns / after[b].copying_ns : 1;
 	return (struct figure){
-		.value = v[BOUND_MIDDLE], .nr = MEASUREMENTS,
+		.value = v[BOUND_MIDDLE], .nr = nr,
 		.low = fmin(v[BOUND_WORST], v[BOUND_MIDDLE]), .high = fmax(v[BOUND_BEST], v[BOUND_MIDDLE]),
 		.min = v[BOUND_WORST], .max = v[BOUND_BEST],
 	};
 }
 
 static int predict(struct totals after[BOUNDS], const struct comparison *c, size_t threshold,
-		   const struct conditions conditions[BOUNDS], uint32_t cores, struct err *e)
+		   const struct conditions conditions[BOUNDS], struct err *e)
 {
 	for (enum bound b = 0; b < BOUNDS; b++) {
-		int err = run(&after[b], c, threshold, &conditions[b], cores, e);
+		int err = run(&after[b], c, threshold, &conditions[b], e);
 
 		if (err)
 			return err;
@@ -296,18 +310,18 @@ static const struct findings_column sweep_columns[] = {
 };
 
 static int sweep(struct findings *f, const struct comparison *c, const struct totals *before,
-		 const struct conditions conditions[BOUNDS], uint32_t cores, struct err *e)
+		 const struct conditions conditions[BOUNDS], struct err *e)
 {
 	findings_table(f, "copy_sweep", "Copies without the lock from a size on", sweep_columns,
 		       ARRAY_LEN(sweep_columns));
 	for (size_t bytes = 16 * 1024; bytes <= 64 * 1024 * 1024; bytes *= 4) {
 		struct totals after[BOUNDS];
 		struct figure speedup;
-		int err = predict(after, c, bytes, conditions, cores, e);
+		int err = predict(after, c, bytes, conditions, e);
 
 		if (err)
 			return err;
-		speedup = speedup_of(before, after);
+		speedup = speedup_of(before, after, conditions->measurements);
 		findings_number(f, bytes);
 		findings_number(f, after->changed);
 		findings_figure(f, &speedup);
@@ -337,19 +351,20 @@ static void say(struct findings *f, const struct totals *before, const struct to
 
 static int fill(struct findings *f, const struct comparison *c, const struct compare_options *o,
 		const struct recorded *r, const struct totals *before, double replay,
-		const struct conditions conditions[BOUNDS], uint32_t cores, struct err *e)
+		const struct conditions conditions[BOUNDS], struct err *e)
 {
 	size_t threshold = c->has_free_copies ? REF_COPY_NEVER : o->threshold;
+	uint32_t nr = conditions->measurements;
 	double copies;
 	struct totals after[BOUNDS];
 	struct figure speedup;
-	int err = predict(after, c, threshold, conditions, cores, e);
+	int err = predict(after, c, threshold, conditions, e);
 
 	if (!err)
 		err = calibrate(f, r, &copies, e);
 	if (err)
 		return err;
-	speedup = speedup_of(before, after);
+	speedup = speedup_of(before, after, nr);
 	say(f, before, after, &speedup, threshold, !(replay > COMPARE_ERROR_MAX || copies > COMPARE_ERROR_MAX));
 	findings_fact(f, "speedup_copy", "copies: speed-up", FINDING_RATIO, &speedup);
 	findings_fact(f, "replay_error", "replay off by", FINDING_SHARE,
@@ -364,11 +379,11 @@ static int fill(struct findings *f, const struct comparison *c, const struct com
 			   "no: the reference copies faster or slower than the traced process did" : "yes");
 	findings_table(f, "copy_lock", "The lock, while copies of IO::Buffer are made otherwise", copy_columns,
 		       ARRAY_LEN(copy_columns));
-	row(f, "bursts of copies", before, after, offsetof(struct totals, copying_ns));
-	row(f, "lock held", before, after, offsetof(struct totals, hold_ns));
-	row(f, "threads waiting for it", before, after, offsetof(struct totals, wait_ns));
-	row(f, "of that, while the owner copied", before, after, offsetof(struct totals, blame_ns));
-	return o->is_sweep ? sweep(f, c, before, conditions, cores, e) : 0;
+	row(f, "bursts of copies", before, after, offsetof(struct totals, copying_ns), nr);
+	row(f, "lock held", before, after, offsetof(struct totals, hold_ns), nr);
+	row(f, "threads waiting for it", before, after, offsetof(struct totals, wait_ns), nr);
+	row(f, "of that, while the owner copied", before, after, offsetof(struct totals, blame_ns), nr);
+	return o->is_sweep ? sweep(f, c, before, conditions, e) : 0;
 }
 
 /* The size of the copy in which the middle byte of all is. */
@@ -395,6 +410,7 @@ static struct machine_load usual_load(const struct recorded *r, const struct tot
 		.bytes = bytes,
 		.threads = fmin(fmax(round(threads), 1), fmin(CREW_MAX, LOAD_BYTES_MAX / bytes)),
 		.copies = fmin(fmax(round(copies), 1), COPIES_MAX),
+		.placements = &recorded->placements,
 	};
 }
 
@@ -413,7 +429,6 @@ int compare_copies(struct findings *f, const struct comparison *c, const struct 
 	struct conditions conditions[BOUNDS] = { 0 };
 	struct totals before, after;
 	struct machine_load load;
-	uint32_t cores = 0;
 	double replay;
 	int err = recorded_init(&r, &c->schedule);
 
@@ -421,20 +436,20 @@ int compare_copies(struct findings *f, const struct comparison *c, const struct 
 		return err_nomem(e);
 	if (!r.nr)
 		return 1;
-	err = run(&before, c, AS_RECORDED, &conditions[BOUND_MIDDLE], cores, e);
+	err = run(&before, c, AS_RECORDED, &conditions[BOUND_MIDDLE], e);
 	if (err)
 		return err;
 	replay = error_of(before.wait_ns, comparison_waited_ns(c));
 	untrace(c);
 	load = usual_load(&r, &before);
 	load.is_interrupted = o->is_interrupted;
-	err = conditions_measure(conditions, &cores, &load, e);
+	err = conditions_measure(conditions, &load, e);
 	if (!err)
-		err = run(&before, c, AS_RECORDED, &conditions[BOUND_MIDDLE], cores, e);
+		err = run(&before, c, AS_RECORDED, &conditions[BOUND_MIDDLE], e);
 	if (!err)
 		err = run(&after, c, c->has_free_copies ? REF_COPY_NEVER : o->is_sweep ? REF_COPY_ALWAYS :
-			  o->threshold, &conditions[BOUND_MIDDLE], cores, e);
+			  o->threshold, &conditions[BOUND_MIDDLE], e);
 	if (err)
 		return err;
-	return after.changed ? fill(f, c, o, &r, &before, replay, conditions, cores, e) : 1;
+	return after.changed ? fill(f, c, o, &r, &before, replay, conditions, e) : 1;
 }

@@ -1,7 +1,32 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "ref/crew.h"
 
+#include <sched.h>
 #include <unistd.h>
+
+/* The place of the @i-th thread, among the processors of @set; -1: any. */
+static int cpu_of(const struct places *p, uint32_t i, const cpu_set_t *set)
+{
+	int cpu = 0, nr = CPU_COUNT(set), at = nr ? places_on(p, i, nr) : -1;
+
+	if (at < 0)
+		return -1;
+	while (!CPU_ISSET(cpu, set) || at--)
+		cpu++;
+	return cpu;
+}
+
+/* What cannot be put there, runs where the kernel puts it. */
+static void sleep_on(int cpu)
+{
+	cpu_set_t only;
+
+	if (cpu < 0)
+		return;
+	CPU_ZERO(&only);
+	CPU_SET(cpu, &only);
+	sched_setaffinity(0, sizeof(only), &only);
+}
 
 static void *member_run(void *arg)
 {
@@ -9,6 +34,7 @@ static void *member_run(void *arg)
 	const struct crew *c = member->crew;
 	struct ref_thread me;
 
+	sleep_on(member->cpu);
 	ref_thread_init(&me, c->lock);
 	ref_lock_acquire(c->lock, &me);
 	if (!c->is_called_off)
@@ -28,15 +54,20 @@ static uint32_t nr_queued(struct ref_lock *l)
 	return nr;
 }
 
-int crew_start(struct crew *c, struct ref_lock *l, uint32_t nr, crew_run *run, void *args,
-	       size_t arg_size, struct err *e)
+int crew_start_at(struct crew *c, const struct places *places, struct ref_lock *l, uint32_t nr,
+		  crew_run *run, void *args, size_t arg_size, struct err *e)
 {
+	cpu_set_t set;
+
 	*c = (struct crew){ .lock = l, .run = run };
+	if (sched_getaffinity(0, sizeof(set), &set))
+		CPU_ZERO(&set);
 	while (c->nr < nr) {
 		struct crew_member *member = &c->members[c->nr];
 		int err;
 
 		*member = (struct crew_member){ .crew = c, .arg = (char *)args + c->nr * arg_size };
+		member->cpu = cpu_of(places, c->nr, &set);
 		err = pthread_create(&member->thread, NULL, member_run, member);
 		if (err) {
 			c->is_called_off = true;
@@ -47,7 +78,16 @@ int crew_start(struct crew *c, struct ref_lock *l, uint32_t nr, crew_run *run, v
 	/* Asleep: where the kernel has threads run later depends on what was busy when they were started. */
 	while (nr_queued(l) < nr)
 		usleep(1000);
+	for (uint32_t i = 0; i < nr; i++)
+		if (c->members[i].cpu >= 0)
+			pthread_setaffinity_np(c->members[i].thread, sizeof(set), &set);
 	return 0;
+}
+
+int crew_start(struct crew *c, struct ref_lock *l, uint32_t nr, crew_run *run, void *args,
+	       size_t arg_size, struct err *e)
+{
+	return crew_start_at(c, &(struct places){ 0 }, l, nr, run, args, arg_size, e);
 }
 
 /* The last first: who joins wakes once, when all is done, and leaves its processor alone until then. */

@@ -9,9 +9,10 @@
 #include <stdint.h>
 
 #include "ref/lock.h"
+#include "ref/places.h"
 #include "util/err.h"
 
-#define CREW_MAX 32
+#define CREW_MAX PLACES_MAX
 
 /* What each does; it owns the lock when it begins and when it returns. */
 typedef void crew_run(void *arg, struct ref_thread *me);
@@ -21,6 +22,7 @@ struct crew {
 		const struct crew *crew;
 		void *arg;
 		pthread_t thread;
+		int cpu;			/* to begin on; -1: any */
 	} members[CREW_MAX];
 	uint32_t nr;
 	struct ref_lock *lock;
@@ -35,6 +37,11 @@ struct crew {
  */
 int crew_start(struct crew *c, struct ref_lock *l, uint32_t nr, crew_run *run, void *args,
 	       size_t arg_size, struct err *e);
+
+/* So, and each sleeps at its place; when it is woken the kernel may have it run anywhere, as any thread. */
+int crew_start_at(struct crew *c, const struct places *places, struct ref_lock *l, uint32_t nr,
+		  crew_run *run, void *args, size_t arg_size, struct err *e);
+
 void crew_join(struct crew *c);
 
 #endif

@@ -50,6 +50,7 @@ struct act {
 	uint64_t dur_ns;
 	uint64_t bytes;		/* WAKE, END: whom, , an index of its episode's threads */
 	uint32_t next;		/* or SCHEDULE_NONE */
+	uint16_t cpu;		/* of a copy, plus 1; 0: not known */
 	uint8_t flags;
 };
 

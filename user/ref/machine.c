@@ -13,7 +13,7 @@
 #define MIB ((size_t)1024 * 1024)
 #define COLD_BYTES (32 * MIB)		/* all that is read, and as much that is written: more than caches have */
 #define TRANSITIONS 10000
-#define RUNS_OF_MEMORY 9		/* then other pages are taken: how fast they are depends on where they lie */
+#define MEMORIES 3			/* how fast pages are depends on where they lie */
 
 /* A lock of one's own, owned, and a thread of it. */
 struct owner {
@@ -97,24 +97,21 @@ static uint64_t copying_ns(const struct pair *pairs, uint32_t nr)
 }
 
 /* Adds to @latency_ns how long the first of them took to begin. */
-static int bandwidth_measure(struct sample *s, struct sample *latency_ns, struct pair *pairs,
-			     uint32_t nr, size_t threshold, struct err *e)
+static int bandwidth_measure(struct sample *s, struct sample *latency_ns, struct owner *o,
+			     struct pair *pairs, uint32_t nr, const struct places *places,
+			     size_t threshold, struct err *e)
 {
 	uint64_t begin_ns;
-	struct owner o;
 	struct crew crew;
-	int err = owner_init(&o, e);
+	int err;
 
-	if (err)
-		return err;
 	for (uint32_t i = 0; i < nr; i++)
 		pairs[i].threshold = threshold;
-	err = crew_start(&crew, &o.lock, nr, copy_all, pairs, sizeof(*pairs), e);
+	err = crew_start_at(&crew, places, &o->lock, nr, copy_all, pairs, sizeof(*pairs), e);
 	begin_ns = clock_now_ns();
-	ref_lock_drop(&o.lock, &o.me);
+	ref_lock_drop(&o->lock, &o->me);
 	crew_join(&crew);
-	ref_lock_acquire(&o.lock, &o.me);
-	owner_release(&o);
+	ref_lock_acquire(&o->lock, &o->me);
 	if (err)
 		return err;
 	if (sample_add(s, (double)nr * pairs[0].copies * pairs[0].bytes * NS_PER_SEC / copying_ns(pairs, nr)) ||
@@ -123,23 +120,17 @@ static int bandwidth_measure(struct sample *s, struct sample *latency_ns, struct
 	return 0;
 }
 
-static int transition_measure(struct sample *s, struct err *e)
+static int transition_measure(struct sample *s, struct owner *o, struct err *e)
 {
-	uint64_t begin_ns;
-	struct owner o;
-	int err = owner_init(&o, e);
+	uint64_t begin_ns = clock_now_ns();
 
-	if (err)
-		return err;
-	begin_ns = clock_now_ns();
 	for (int i = 0; i < TRANSITIONS; i++) {
-		ref_lock_drop(&o.lock, &o.me);
-		ref_lock_acquire(&o.lock, &o.me);
+		ref_lock_drop(&o->lock, &o->me);
+		ref_lock_acquire(&o->lock, &o->me);
 	}
 	if (sample_add(s, (double)(clock_now_ns() - begin_ns) / TRANSITIONS))
-		err = err_nomem(e);
-	owner_release(&o);
-	return err;
+		return err_nomem(e);
+	return 0;
 }
 
 static uint32_t nr_cores(void)
@@ -149,13 +140,16 @@ static uint32_t nr_cores(void)
 	return nr < 1 ? 1 : nr < CREW_MAX ? nr : CREW_MAX;
 }
 
-static int measure_once(struct machine *m, struct pair *pairs, uint32_t nr, struct err *e)
+static int measure_once(struct machine *m, struct owner *o, struct pair *pairs, uint32_t nr,
+			const struct places *places, struct err *e)
 {
-	int err = bandwidth_measure(&m->bandwidth_1, &m->latency_ns, pairs, nr, REF_COPY_NEVER, e);
+	int err = bandwidth_measure(&m->bandwidth_1, &m->latency_ns, o, pairs, nr, places,
+				    REF_COPY_NEVER, e);
 
 	if (!err)
-		err = bandwidth_measure(&m->bandwidth_all, &m->latency_ns, pairs, nr, REF_COPY_ALWAYS, e);
-	return err ? err : transition_measure(&m->transition_ns, e);
+		err = bandwidth_measure(&m->bandwidth_all, &m->latency_ns, o, pairs, nr, places,
+					REF_COPY_ALWAYS, e);
+	return err ? err : transition_measure(&m->transition_ns, o, e);
 }
 
 void machine_release(struct machine *m)
@@ -166,7 +160,18 @@ void machine_release(struct machine *m)
 	sample_release(&m->latency_ns);
 }
 
-static int measure(struct machine *m, const struct machine_load *load, uint32_t nr, uint32_t runs, struct err *e)
+/* Those of the @run-th of @runs: all that are known have their turn. */
+static const struct places *places_of(const struct machine_load *load, uint32_t run, uint32_t runs)
+{
+	static const struct places anywhere;
+	const struct placements *all = load->placements;
+
+	return all && all->nr ? &all->at[(uint64_t)run * all->nr / runs] : &anywhere;
+}
+
+/* Those of @runs from @run until @end: they share their memory. */
+static int measure(struct machine *m, struct owner *o, const struct machine_load *load, uint32_t nr,
+		   uint32_t run, uint32_t end, uint32_t runs, struct err *e)
 {
 	struct pair pairs[CREW_MAX] = { 0 };
 	size_t room = load->bytes > COLD_BYTES / nr ? load->bytes : COLD_BYTES / nr;
@@ -178,8 +183,11 @@ static int measure(struct machine *m, const struct machine_load *load, uint32_t 
 		pairs[i].bytes = load->bytes;
 		pairs[i].copies = load->copies;
 	}
-	for (uint32_t i = 0; i <= runs && !err; i++)
-		err = *load->is_interrupted ? -EINTR : measure_once(i ? m : &first, pairs, nr, e);
+	if (!err)
+		err = measure_once(&first, o, pairs, nr, places_of(load, run, runs), e);
+	for (uint32_t i = run; i < end && !err; i++)
+		err = *load->is_interrupted ? -EINTR :
+		      measure_once(m, o, pairs, nr, places_of(load, i, runs), e);
 	for (uint32_t i = 0; i < nr; i++)
 		pair_release(&pairs[i]);
 	return err;
@@ -187,12 +195,16 @@ static int measure(struct machine *m, const struct machine_load *load, uint32_t 
 
 int machine_measure(struct machine *m, const struct machine_load *load, uint32_t runs, struct err *e)
 {
-	int err = 0;
+	struct owner o;
+	int err = owner_init(&o, e);
 
+	if (err)
+		return err;
 	m->cores = nr_cores();
-	for (uint32_t done = 0; done < runs && !err; done += RUNS_OF_MEMORY)
-		err = measure(m, load, load->threads ? load->threads : m->cores,
-			      runs - done < RUNS_OF_MEMORY ? runs - done : RUNS_OF_MEMORY, e);
+	for (uint32_t i = 0; i < MEMORIES && !err; i++)
+		err = measure(m, &o, load, load->threads ? load->threads : m->cores,
+			      i * runs / MEMORIES, (i + 1) * runs / MEMORIES, runs, e);
+	owner_release(&o);
 	return err;
 }
 

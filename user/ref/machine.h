@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "ref/places.h"
 #include "stat/sample.h"
 #include "util/err.h"
 
@@ -26,6 +27,7 @@ struct machine_load {
 	size_t bytes;		/* of a copy */
 	uint32_t threads;	/* at most CREW_MAX; 0: one for each core */
 	uint32_t copies;	/* of each thread */
+	const struct placements *placements;	/* of its threads; NULL, none: up to the kernel */
 	const volatile bool *is_interrupted;
 };
 

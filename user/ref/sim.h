@@ -72,6 +72,7 @@ struct sim {
 	double *alone;			/* by act: what a copy without the lock takes at full speed */
 	uint64_t copy_from_ns, copy_to_ns;	/* of a burst */
 	uint32_t burst, nr_in_burst;	/* its number, from 1 on; threads */
+	struct places places;		/* of these */
 };
 
 static inline const struct segment *segment_of(const struct sim *s, const struct runner *r)

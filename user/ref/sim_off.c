@@ -121,14 +121,17 @@ void sim_end_burst(struct sim *s)
 {
 	if (s->copy_to_ns > s->copy_from_ns)
 		s->out->copying_ns += s->copy_to_ns - s->copy_from_ns;
+	if (s->nr_in_burst)
+		placements_add(&s->out->placements, &s->places);
 	s->out->burst_threads += s->nr_in_burst;
 	s->out->burst_crowd += (uint64_t)s->nr_in_burst * s->nr_in_burst;
 	s->nr_in_burst = 0;
+	s->places.nr = 0;
 	s->copy_from_ns = NEVER;
 }
 
 /* A copy that runner @i makes, of IO::Buffer. */
-static void burst_note(struct sim *s, uint32_t i, uint64_t to_ns)
+static void burst_note(struct sim *s, uint32_t i, const struct act *a, uint64_t to_ns)
 {
 	struct runner *r = &s->runners[i];
 
@@ -139,8 +142,11 @@ static void burst_note(struct sim *s, uint32_t i, uint64_t to_ns)
 		s->burst++;
 	}
 	s->out->burst_copies++;
-	s->nr_in_burst += r->burst != s->burst;
-	r->burst = s->burst;
+	if (r->burst != s->burst) {
+		places_add(&s->places, a->cpu);
+		s->nr_in_burst++;
+		r->burst = s->burst;
+	}
 	if (to_ns > s->copy_to_ns)
 		s->copy_to_ns = to_ns;
 }
@@ -150,7 +156,7 @@ void copy_note(struct sim *s, uint32_t i, const struct act *a, uint64_t to_ns)
 	s->out->changed_copies += sim_is_outside(s, a) != act_was_outside(a);
 	*(sim_is_outside(s, a) ? &s->out->free_copies : &s->out->held_copies) += 1;
 	if (is_buffer_copy(a))
-		burst_note(s, i, to_ns);
+		burst_note(s, i, a, to_ns);
 }
 
 /* How far all copies got: to be called before their number changes. */

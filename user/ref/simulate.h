@@ -23,6 +23,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "ref/places.h"
 #include "ref/schedule.h"
 #include "ref/sharing.h"
 #include "util/err.h"
@@ -68,6 +69,7 @@ struct simulated {
 				 * last's end, hand-offs included */
 	uint64_t burst_copies, burst_threads;	/* the copies, and the threads of each burst, in all bursts */
 	uint64_t burst_crowd;	/* of each of these threads: the threads of its burst */
+	struct placements placements;	/* of the bursts; processors as recorded */
 	uint64_t changed_copies;	/* made otherwise than recorded */
 
 	struct simulated_thread *threads;

@@ -138,6 +138,33 @@ int sample_figure(const struct sample *s, struct figure *out)
 	return 0;
 }
 
+/* The work of as many speeds as there are, drawn with replacement, over the time it takes. */
+static double speed_of_draw(const double *v, size_t nr, uint64_t *random)
+{
+	double time = 0;
+
+	for (size_t i = 0; i < nr; i++)
+		time += 1 / v[pick(random, nr)];
+	return nr / time;
+}
+
+int sample_speed(const struct sample *s, struct figure *out)
+{
+	double draws[RESAMPLES], time = 0;
+	uint64_t random = SEED;
+	int err = sample_figure(s, out);
+
+	if (err || !s->nr)
+		return err;
+	for (int i = 0; i < RESAMPLES; i++)
+		draws[i] = speed_of_draw(s->values, s->nr, &random);
+	interval(draws, &out->low, &out->high);
+	for (size_t i = 0; i < s->nr; i++)
+		time += 1 / s->values[i];
+	out->value = s->nr / time;
+	return 0;
+}
+
 static void scope_sample(struct sample *s)
 {
 	sample_release(s);

@@ -17,7 +17,7 @@ struct sample {
 
 /* A figure with its spread. */
 struct figure {
-	double value;		/* the median */
+	double value;		/* the median, unless said otherwise */
 	double low, high;	/* 95 % interval of the value */
 	double min, max;	/* of what was measured; of a ratio: of the pairs */
 	size_t nr;		/* measurements; 0: there is no figure */
@@ -31,6 +31,12 @@ double sample_mean(const struct sample *s);
 
 /* Median and interval. 0 or -ENOMEM. */
 int sample_figure(const struct sample *s, struct figure *out);
+
+/*
+ * Of speeds at which equal work was done: that of all of it (their harmonic mean), and its interval. 0 or
+ * -ENOMEM.
+ */
+int sample_speed(const struct sample *s, struct figure *out);
 
 /*
  * How many times @b is of @a: the median of the ratios of their pairs (the i-th of both, measured one after

@@ -42,6 +42,7 @@ unsigned long bpf_ktime_get_ns(void);
 unsigned long bpf_get_current_pid_tgid(void);
 unsigned long bpf_get_attach_cookie(void *ctx);
 struct task_struct *bpf_get_current_task_btf(void);
+unsigned int bpf_get_smp_processor_id(void);
 long bpf_probe_read_user(void *dst, unsigned int size, const void *src);
 long bpf_probe_read_kernel(void *dst, unsigned int size, const void *src);
 long bpf_send_signal(unsigned int sig);
