@@ -43,6 +43,8 @@ is '... in less than 30 s' "$(($(date +%s) - begin < 30))" 1
 head -c 100000 "$tmp/million.gvs" >"$tmp/cut.gvs"
 exits 'a trace that was cut is compared' 0 gvlscope compare -q "$tmp/cut.gvs"
 has '... which it says' "$tmp/out" '^The trace has no end'
+head -c 60 "$tmp/million.gvs" >"$tmp/stub.gvs"
+fails 'a trace of which next to nothing is left' 4 'the trace, of which the end is missing, has no closes' "$tmp/stub.gvs"
 exits 'a full disk is a failure' 1 sh -c "exec '$GVLSCOPE' compare -q '$tmp/cut.gvs' >/dev/full"
 
 # compared NAME RUBY PROGRAM ARGS...: $report is what compare says of it, with a sweep
@@ -87,8 +89,11 @@ if compared 'closes beside 1,000 readers' 3.3 close_beside.rb 1000; then
 	finds 'the reference scans as Ruby does: in order at most as long, in no order at least' \
 		'(lambda t, o, s: 0.75 * o < t < 1.25 * s)(*(d["tables"]["close_calibration"][i][k]["value"]
 			for i, k in ((0, "traced_ns"), (0, "reference_ns"), (1, "reference_ns"))))'
-	finds 'it is trusted if the nearer of the two is near enough' \
-		'len({d["facts"]["close_error"]["value"] <= 0.25, d["facts"]["close_trusted"] == "yes",
+	gvlscope report -f json "$trace" >"$tmp/traced"
+	trap_ns=$(json "$tmp/traced" 'd["cost"]["uprobe_ns"]')
+	finds 'it is trusted if the nearer of the two is near enough, and a probe takes no longer than a close' \
+		'len({d["facts"]["close_error"]["value"] <= 0.25 and all('"$trap_ns"' <= d["tables"]["close_parts"][-1][k]["value"]
+			for k in ("traced_ns", "predicted_ns")), d["facts"]["close_trusted"] == "yes",
 			"not to be trusted" not in d["summary"][0]}) == 1'
 	exits 'Ctrl-C is status 1' 1 timeout --foreground --preserve-status -s INT 0.4 \
 		"$GVLSCOPE" compare "$trace"

@@ -136,6 +136,7 @@ static int read_trace(struct comparison *c, struct findings *f, const char *path
 		err = input_report(&in, &c->schedule.profile, REPORT_BY_THREAD, e);
 	if (err)
 		return err;
+	c->is_cut = !r->is_complete;
 	c->trap_ns = json_number_value(json_object_get(r->cost, "uprobe_ns"));
 	c->walk_ns = json_number_value(json_object_get(r->cost, "walk_ns"));
 	c->has_free_copies = has_free_copies(json_string_value(

@@ -80,7 +80,8 @@ int compare(struct findings *f, const struct comparison *c, const struct compare
 	if (*o->is_interrupted)
 		return -EINTR;
 	if (closes && copies)
-		return err_set(e, REASON_NOTHING_COMPARED, -ENODATA, "the trace has no closes, and no copies "
-			       "of IO::Buffer, that the other design would change");
+		return err_set(e, REASON_NOTHING_COMPARED, -ENODATA, "the trace%s has no closes, and no copies "
+			       "of IO::Buffer, that the other design would change",
+			       c->is_cut ? ", of which the end is missing," : "");
 	return f->is_broken ? err_nomem(e) : 0;
 }

@@ -23,13 +23,14 @@
 #define COMPARE_ERROR_MAX 0.25	/* of what was traced: above it a prediction is not to be trusted */
 
 /* What the sentence about one ends with. */
-#define COMPARE_UNTRUSTED " But this is not to be trusted: see the calibration."
+#define COMPARE_UNTRUSTED " But this is not to be trusted: see below."
 
 /* What is compared. */
 struct comparison {
 	struct schedule schedule;
 	struct close_one *closes;	/* those that went on to close(2) */
 	size_t nr_closes, closes_room;
+	bool is_cut;			/* the trace has no end */
 	double trap_ns;			/* what a hit of a probe cost the traced process ... */
 	double walk_ns;			/* ... and all walks over lists of waiters */
 	bool has_free_copies;		/* the traced Ruby copies large IO::Buffers without the lock */
