@@ -117,7 +117,7 @@ static void check_affinity(void *arg, struct ref_thread *me)
 		++*nr;
 }
 
-static void a_crew_sleeps_where_it_is_put_and_then_may_run_anywhere(void **state)
+static void a_crew_begins_where_it_is_put_and_then_may_run_anywhere(void **state)
 {
 	struct places p = { .nr = 5, .cpus = { 7, 7, 2, 7, 2 } };
 	uint32_t on[CPU_SETSIZE], nr = 0, first = CPU_SETSIZE, second = CPU_SETSIZE;
@@ -159,7 +159,7 @@ int main(void)
 		cmocka_unit_test(processors_are_taken_in_the_order_of_their_appearance),
 		cmocka_unit_test(more_threads_than_there_is_room_for_are_left_out),
 		cmocka_unit_test(of_many_bursts_every_so_many_are_kept),
-		cmocka_unit_test(a_crew_sleeps_where_it_is_put_and_then_may_run_anywhere),
+		cmocka_unit_test(a_crew_begins_where_it_is_put_and_then_may_run_anywhere),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

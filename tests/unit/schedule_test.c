@@ -106,6 +106,21 @@ TEST(copies_of_unknown_tasks_and_without_a_time_are_counted_as_left_out)
 	told_release(&t);
 }
 
+/* A file can say anything: these flags are the schedule's own. */
+TEST(flags_that_no_copy_has_are_not_taken_over)
+{
+	struct told t;
+
+	(void)unused;
+	told_init(&t);
+	state(&t, 0, 1);
+	tell(&t, 5, EVENT_COPY, 0, 1, COPY_HELD | COPY_BUFFER | ACT_WAKE | ACT_END);
+	end(&t, 10);
+	IS(told_lock(&t)->episodes->nr_acts, 1);
+	IS(t.s.locks[0]->episodes->acts[0].flags, COPY_HELD | COPY_BUFFER);
+	told_release(&t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -113,6 +128,7 @@ int main(void)
 		cmocka_unit_test(the_time_until_the_owner_runs_is_no_work),
 		cmocka_unit_test(lost_events_begin_another_episode),
 		cmocka_unit_test(copies_of_unknown_tasks_and_without_a_time_are_counted_as_left_out),
+		cmocka_unit_test(flags_that_no_copy_has_are_not_taken_over),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -124,6 +124,17 @@ static void say_lost(struct findings *f, const struct report *r)
 		findings_say(f, "The trace has no end: what follows is of what precedes the cut.");
 }
 
+/* Where an instruction cannot be emulated it is single-stepped: two traps. */
+static double change_ns(const json_t *cost)
+{
+	double all = json_integer_value(json_object_get(cost, "hits_sites"));
+	double stepped = json_integer_value(json_object_get(cost, "hits_stepped"));
+	double emulated_ns = json_number_value(json_object_get(cost, "uprobe_ns"));
+	double stepped_ns = json_number_value(json_object_get(cost, "uprobe_stepped_ns"));
+
+	return all > 0 ? emulated_ns + (stepped_ns - emulated_ns) * stepped / all : emulated_ns;
+}
+
 static int read_trace(struct comparison *c, struct findings *f, const char *path, struct err *e)
 {
 	auto_release(input_release) struct input in = { 0 };
@@ -138,6 +149,7 @@ static int read_trace(struct comparison *c, struct findings *f, const char *path
 		return err;
 	c->is_cut = !r->is_complete;
 	c->trap_ns = json_number_value(json_object_get(r->cost, "uprobe_ns"));
+	c->change_ns = change_ns(r->cost);
 	c->walk_ns = json_number_value(json_object_get(r->cost, "walk_ns"));
 	c->has_free_copies = has_free_copies(json_string_value(
 		json_object_get(json_array_get(r->target, 0), "ruby")));

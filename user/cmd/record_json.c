@@ -82,9 +82,10 @@ static json_t *cost(const struct capture_totals *t)
 	uint64_t hits = t->hits_sites + s[STAT_HIT_WATCH] + s[STAT_HIT_SCAN] + s[STAT_HIT_NOGVL] + s[STAT_HIT_COPY];
 	uint64_t runs = hits + s[STAT_HIT_SWITCH] + s[STAT_HIT_CALL];
 
-	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:I, s:f}",
+	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:I, s:f}",
 			 "hits", (json_int_t)hits,
 			 "hits_sites", (json_int_t)t->hits_sites,
+			 "hits_stepped", (json_int_t)t->hits_stepped,
 			 "hits_watch", (json_int_t)s[STAT_HIT_WATCH],
 			 "hits_close", (json_int_t)s[STAT_HIT_SCAN],
 			 "hits_copy", (json_int_t)s[STAT_HIT_COPY],

@@ -437,6 +437,7 @@ void capture_totals(struct capture *c, struct capture_totals *out)
 	out->lost_processes = c->lost_processes;
 	out->records = tracer_nr_records(c->tracer);
 	out->hits_sites = site_hits(c);
+	out->hits_stepped = tracer_site_hits(c->tracer, true);
 	tracer_run_time(c->tracer, &bpf_ns, &runs);
 	if (runs)
 		c->cost.program_ns = (double)bpf_ns / runs;

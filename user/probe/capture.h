@@ -75,7 +75,7 @@ struct capture_totals {
 	uint64_t start_ns, duration_ns;
 	uint64_t seen_ns;		/* of the first process */
 	uint64_t stats[STAT_COUNT];	/* enum tracer_stat */
-	uint64_t hits_sites;
+	uint64_t hits_sites, hits_stepped;	/* the second: of the first, those on a stepped instruction */
 	uint64_t records;		/* taken out of the ring */
 	uint64_t due, stored;		/* owner changes and queue entries while seen, and passed on */
 	uint64_t unseen_writer;

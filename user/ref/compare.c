@@ -49,6 +49,27 @@ uint64_t comparison_waited_ns(const struct comparison *c)
 	return sum;
 }
 
+/* Copies of which it is not known what their threads did besides, or how long they took. */
+static unsigned long long left_out(const struct comparison *c)
+{
+	unsigned long long sum = 0;
+
+	for (size_t i = 0; i < c->schedule.nr_locks; i++)
+		sum += c->schedule.locks[i] ? c->schedule.locks[i]->copies_left_out : 0;
+	return sum;
+}
+
+static int nothing(const struct comparison *c, struct err *e)
+{
+	char copies[64] = "";
+
+	if (left_out(c))
+		snprintf(copies, sizeof(copies), "; %llu copies could not be placed in it", left_out(c));
+	return err_set(e, REASON_NOTHING_COMPARED, -ENODATA, "the trace%s has no closes, and no copies "
+		       "of IO::Buffer, that the other design would change%s",
+		       c->is_cut ? ", of which the end is missing," : "", copies);
+}
+
 struct compare_words compare_words(const struct figure *speedup)
 {
 	struct compare_words w = { "as fast as before" };
@@ -80,8 +101,9 @@ int compare(struct findings *f, const struct comparison *c, const struct compare
 	if (*o->is_interrupted)
 		return -EINTR;
 	if (closes && copies)
-		return err_set(e, REASON_NOTHING_COMPARED, -ENODATA, "the trace%s has no closes, and no copies "
-			       "of IO::Buffer, that the other design would change",
-			       c->is_cut ? ", of which the end is missing," : "");
+		return nothing(c, e);
+	if (left_out(c))
+		findings_say(f, "%llu copies are left out, as it is not known what their threads did besides, or "
+			     "how long they took.", left_out(c));
 	return f->is_broken ? err_nomem(e) : 0;
 }

@@ -32,6 +32,7 @@ struct comparison {
 	size_t nr_closes, closes_room;
 	bool is_cut;			/* the trace has no end */
 	double trap_ns;			/* what a hit of a probe cost the traced process ... */
+	double change_ns;		/* ... of one on a writer of the lock or its queue, in the mean */
 	double walk_ns;			/* ... and all walks over lists of waiters */
 	bool has_free_copies;		/* the traced Ruby copies large IO::Buffers without the lock */
 	bool is_broken;			/* out of memory while closes were collected */

@@ -60,7 +60,7 @@ static void parts_of(const struct work *w, const struct close_one *one, double p
 {
 	double trap_ns = w->c->trap_ns, rest = one->total_ns - one->scan_ns - one->call_ns;
 
-	rest = less(rest, trap_ns / 2 + trap_ns * one->switches + (one->matched ? w->walk_ns : 0));
+	rest = less(rest, trap_ns / 2 + w->c->change_ns * one->switches + (one->matched ? w->walk_ns : 0));
 	parts[PART_SCAN] = one->flags & SCAN_UNTIMED ? 0 : less(one->scan_ns, trap_ns);
 	parts[PART_CALL] = one->call_ns;
 	parts[PART_WAIT] = one->matched ? rest : 0;

@@ -188,12 +188,13 @@ static const struct findings_column calibration_columns[] = {
 };
 
 /* Copies of @sizes done again, from memory that caches have and from memory that they have not: sums, ns. */
-static int copies_again(const size_t *sizes, size_t nr, struct sample sums[2], struct err *e)
+static int copies_again(const size_t *sizes, size_t nr, const volatile bool *is_interrupted,
+			struct sample sums[2], struct err *e)
 {
 	double ns[CALIBRATED];
 
 	for (int i = 0; i < 2 * AGAIN; i++) {
-		int err = machine_copies(sizes, nr, i % 2, ns, e);
+		int err = *is_interrupted ? -EINTR : machine_copies(sizes, nr, i % 2, ns, e);
 
 		if (err)
 			return err;
@@ -201,6 +202,11 @@ static int copies_again(const size_t *sizes, size_t nr, struct sample sums[2], s
 			return err_nomem(e);
 	}
 	return 0;
+}
+
+static double error_of(double got, double want)
+{
+	return want > 0 ? fabs(got / want - 1) : got > 0;
 }
 
 /* Which of the two memories the traced process had is not known, so the nearer one counts. */
@@ -212,7 +218,7 @@ static double add_calibration(struct findings *f, double traced, const struct sa
 	findings_table(f, "copy_calibration", "Copies with the lock: traced, and done again by the reference",
 		       calibration_columns, ARRAY_LEN(calibration_columns));
 	for (int i = 0; i < 2; i++) {
-		double did = sample_median(&sums[i]), off = fabs(did / traced - 1);
+		double did = sample_median(&sums[i]), off = error_of(did, traced);
 
 		findings_label(f, memory[i]);
 		findings_number(f, nr);
@@ -225,7 +231,8 @@ static double add_calibration(struct findings *f, double traced, const struct sa
 }
 
 /* *error is NAN where no copies were recorded with the lock. */
-static int calibrate(struct findings *f, const struct recorded *r, double *error, struct err *e)
+static int calibrate(struct findings *f, const struct recorded *r, const volatile bool *is_interrupted,
+		     double *error, struct err *e)
 {
 	struct sample sums[2] = { 0 };
 	size_t sizes[CALIBRATED], nr = r->nr < CALIBRATED ? r->nr : CALIBRATED, nr_held = 0;
@@ -243,7 +250,7 @@ static int calibrate(struct findings *f, const struct recorded *r, double *error
 	}
 	if (!nr_held)
 		return 0;
-	err = copies_again(sizes, nr_held, sums, e);
+	err = copies_again(sizes, nr_held, is_interrupted, sums, e);
 	if (!err)
 		*error = add_calibration(f, traced, sums, nr_held);
 	sample_release(&sums[0]);
@@ -331,11 +338,6 @@ static int sweep(struct findings *f, const struct comparison *c, const struct to
 	return 0;
 }
 
-static double error_of(double got, double want)
-{
-	return want > 0 ? fabs(got / want - 1) : got > 0;
-}
-
 static void say(struct findings *f, const struct totals *before, const struct totals *after,
 		const struct figure *speedup, size_t threshold, bool is_trusted)
 {
@@ -361,7 +363,7 @@ static int fill(struct findings *f, const struct comparison *c, const struct com
 	int err = predict(after, c, threshold, conditions, e);
 
 	if (!err)
-		err = calibrate(f, r, &copies, e);
+		err = calibrate(f, r, o->is_interrupted, &copies, e);
 	if (err)
 		return err;
 	speedup = speedup_of(before, after, nr);

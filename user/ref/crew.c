@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "ref/crew.h"
 
-#include <sched.h>
 #include <unistd.h>
 
 /* The place of the @i-th thread, among the processors of @set; -1: any. */
@@ -16,16 +15,16 @@ static int cpu_of(const struct places *p, uint32_t i, const cpu_set_t *set)
 	return cpu;
 }
 
-/* What cannot be put there, runs where the kernel puts it. */
-static void sleep_on(int cpu)
+/* Until it has the lock. Where it cannot be put, it runs where the kernel puts it. */
+static void acquire_on(int cpu, const cpu_set_t *anywhere, struct ref_lock *l, struct ref_thread *me)
 {
 	cpu_set_t only;
 
-	if (cpu < 0)
-		return;
 	CPU_ZERO(&only);
 	CPU_SET(cpu, &only);
 	sched_setaffinity(0, sizeof(only), &only);
+	ref_lock_acquire(l, me);
+	sched_setaffinity(0, sizeof(*anywhere), anywhere);
 }
 
 static void *member_run(void *arg)
@@ -34,9 +33,11 @@ static void *member_run(void *arg)
 	const struct crew *c = member->crew;
 	struct ref_thread me;
 
-	sleep_on(member->cpu);
 	ref_thread_init(&me, c->lock);
-	ref_lock_acquire(c->lock, &me);
+	if (member->cpu < 0)
+		ref_lock_acquire(c->lock, &me);
+	else
+		acquire_on(member->cpu, &c->anywhere, c->lock, &me);
 	if (!c->is_called_off)
 		c->run(member->arg, &me);
 	ref_lock_drop(c->lock, &me);
@@ -57,17 +58,15 @@ static uint32_t nr_queued(struct ref_lock *l)
 int crew_start_at(struct crew *c, const struct places *places, struct ref_lock *l, uint32_t nr,
 		  crew_run *run, void *args, size_t arg_size, struct err *e)
 {
-	cpu_set_t set;
-
 	*c = (struct crew){ .lock = l, .run = run };
-	if (sched_getaffinity(0, sizeof(set), &set))
-		CPU_ZERO(&set);
+	if (sched_getaffinity(0, sizeof(c->anywhere), &c->anywhere))
+		CPU_ZERO(&c->anywhere);
 	while (c->nr < nr) {
 		struct crew_member *member = &c->members[c->nr];
 		int err;
 
 		*member = (struct crew_member){ .crew = c, .arg = (char *)args + c->nr * arg_size };
-		member->cpu = cpu_of(places, c->nr, &set);
+		member->cpu = cpu_of(places, c->nr, &c->anywhere);
 		err = pthread_create(&member->thread, NULL, member_run, member);
 		if (err) {
 			c->is_called_off = true;
@@ -78,9 +77,6 @@ int crew_start_at(struct crew *c, const struct places *places, struct ref_lock *
 	/* Asleep: where the kernel has threads run later depends on what was busy when they were started. */
 	while (nr_queued(l) < nr)
 		usleep(1000);
-	for (uint32_t i = 0; i < nr; i++)
-		if (c->members[i].cpu >= 0)
-			pthread_setaffinity_np(c->members[i].thread, sizeof(set), &set);
 	return 0;
 }
 

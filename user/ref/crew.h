@@ -4,6 +4,7 @@
 #define GVL_REF_CREW_H
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -27,6 +28,7 @@ struct crew {
 	uint32_t nr;
 	struct ref_lock *lock;
 	crew_run *run;
+	cpu_set_t anywhere;
 	bool is_called_off;
 };
 
@@ -38,7 +40,7 @@ struct crew {
 int crew_start(struct crew *c, struct ref_lock *l, uint32_t nr, crew_run *run, void *args,
 	       size_t arg_size, struct err *e);
 
-/* So, and each sleeps at its place; when it is woken the kernel may have it run anywhere, as any thread. */
+/* So, and each has the lock first at its place; from then on the kernel may have it run anywhere. */
 int crew_start_at(struct crew *c, const struct places *places, struct ref_lock *l, uint32_t nr,
 		  crew_run *run, void *args, size_t arg_size, struct err *e);
 

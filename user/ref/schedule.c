@@ -337,7 +337,7 @@ static int follow(struct schedule_lock *l, const struct event *ev)
 static int copy_add(struct schedule_lock *l, const struct event *ev)
 {
 	struct act act = { .dur_ns = ev->dur_ns, .bytes = (uint64_t)ev->nr << 32 | ev->count,
-			   .cpu = ev->fd, .flags = ev->flags };
+			   .cpu = ev->fd, .flags = ev->flags & ~(ACT_WAKE | ACT_END) };
 	bool is_held = ev->flags & COPY_HELD;
 	uint64_t start = ev->ts_ns - ev->dur_ns, from;
 	struct episode_thread *t;
