@@ -43,8 +43,8 @@ is '... in less than 30 s' "$(($(date +%s) - begin < 30))" 1
 head -c 100000 "$tmp/million.gvs" >"$tmp/cut.gvs"
 exits 'a trace that was cut is compared' 0 gvlscope compare -q "$tmp/cut.gvs"
 has '... which it says' "$tmp/out" '^The trace has no end'
-head -c 60 "$tmp/million.gvs" >"$tmp/stub.gvs"
-fails 'a trace of which next to nothing is left' 4 'the trace, of which the end is missing, has no closes' "$tmp/stub.gvs"
+head -c 60 "$tmp/million.gvs" >"$tmp/begin.gvs"
+fails 'a trace of which next to nothing is left' 4 'the trace, of which the end is missing, has no closes' "$tmp/begin.gvs"
 exits 'a full disk is a failure' 1 sh -c "exec '$GVLSCOPE' compare -q '$tmp/cut.gvs' >/dev/full"
 
 # compared NAME RUBY PROGRAM ARGS...: $report is what compare says of it, with a sweep

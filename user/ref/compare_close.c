@@ -265,14 +265,14 @@ static void say(struct findings *f, const struct work *w, const struct figure *s
 			     speed.text, 100 * fabs(saved), is_trusted ? "" : COMPARE_UNTRUSTED);
 }
 
-/* Why not to trust the prediction, or NULL. How long a probe took is known to a quarter: caches differ. */
+/* Why not to trust the prediction, or NULL. How long a probe took is not known better than to a quarter. */
 static const char *doubt(struct findings *f, const struct work *w, double error)
 {
 	double least = fmin(mean_of(f, w, false, PARTS).value, mean_of(f, w, true, PARTS).value);
 
 	if (error > COMPARE_ERROR_MAX)
 		return "no: the reference's scan is too far from the one that was traced";
-	if (w->c->trap_ns / 4 > COMPARE_ERROR_MAX * least)
+	if (w->c->trap_ns > least)
 		return "no: a probe takes longer than such a close";
 	return NULL;
 }

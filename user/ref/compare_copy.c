@@ -17,11 +17,10 @@
 #include "ref/simulate.h"
 #include "util/scope.h"
 
-#define MIB (1024.0 * 1024)
+#define MEASURED_BYTES 4e9		/* in all, */
 
 enum {
-	MEASURED_MIB = 4096,		/* in all, */
-	MEASUREMENTS = 25,		/* but at least so many, */
+	MEASUREMENTS = 25,		/* but at least so many bursts, */
 	MEASUREMENTS_MAX = 100,		/* and at most */
 	AGAIN = 5,
 	CALIBRATED = 64,		/* copies done again, evenly over their sizes */
@@ -54,7 +53,7 @@ static int conditions_measure(struct conditions out[BOUNDS], const struct machin
 {
 	auto_release(machine_release) struct machine m = { 0 };
 	struct figure one, all, transition, latency;
-	double runs = MEASURED_MIB * MIB / ((double)load->bytes * load->threads * load->copies);
+	double runs = MEASURED_BYTES / ((double)load->bytes * load->threads * load->copies);
 	int err = machine_measure(&m, load, fmin(fmax(runs, MEASUREMENTS), MEASUREMENTS_MAX), e);
 	uint32_t nr = m.bandwidth_all.nr;
 

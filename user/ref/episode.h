@@ -48,7 +48,7 @@ enum act_flag {			/* next to enum copy_flag */
 struct act {
 	uint64_t at_ns;		/* since the lock was given up, or in its work */
 	uint64_t dur_ns;
-	uint64_t bytes;		/* WAKE, END: whom, , an index of its episode's threads */
+	uint64_t bytes;		/* WAKE, END: whom, an index of its episode's threads */
 	uint32_t next;		/* or SCHEDULE_NONE */
 	uint16_t cpu;		/* of a copy, plus 1; 0: not known */
 	uint8_t flags;
